@@ -1,0 +1,52 @@
+# make run: the dashboard on port 8501.   make test: every test.   Both install what they need, once.
+PYTHON ?= python3
+PORT ?= 8501
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test lint bench-install screenshots clean
+
+run: $(VENV)/.run
+	$(BIN)/streamlit run app.py --server.port $(PORT)
+
+test: $(VENV)/.dev $(VENV)/.chromium
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# The harness alone needs PyTorch: python -m bsmath.bench
+bench-install: $(VENV)/.bench
+
+screenshots: $(VENV)/.dev $(VENV)/.chromium
+	$(BIN)/python -m tests.browser.screenshots
+
+$(VENV)/.made:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, this is " + sys.version.split()[0])'
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+$(VENV)/.run: $(VENV)/.made requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.run requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.made requirements-bench.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-bench.txt
+	touch $@
+
+# A Chromium on the machine if there is one, Debian's where we may install it, else Playwright's own.
+$(VENV)/.chromium: $(VENV)/.dev
+	command -v chromium chromium-browser google-chrome >/dev/null \
+	|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } \
+	|| $(BIN)/python -m playwright install chromium
+	touch $@
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,122 @@
+"""A link: version, scenario and what is looked at, as plain `name=value` pairs of an address, there and back.
+
+An address holds its version and the fields that differ from that version's defaults. Those defaults are kept for ever, so an
+address means the same next year. Reading never raises: whatever cannot be used is named in a sentence, the rest is kept.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bsmath import checks, quantities
+from bsmath.scenario import CHOICES, FIELDS, FOLLOWERS, WHOLE, Scenario, checked
+
+VERSION = 1
+"""The version that new links carry."""
+
+OLD_DEFAULTS: dict[int, dict] = {1: {}}
+"""For each version, the defaults that have changed since: a field not named here still has that version's default."""
+
+VIEW_CHOICES = {"batch_unit": ("tokens", "sequences"), "batch_scale": ("log", "linear")}
+"""The words that a view switch may hold, its default first."""
+
+RESERVED = ("embed", "embed_options")
+"""Parameters that belong to the server."""
+
+MOST_PROBLEMS = 5
+"""Sentences shown about one address; the rest is counted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """What is looked at: it changes no number, only how charts show it."""
+
+    batch_unit: str = "tokens"
+    """Whether batch axes count tokens or sequences."""
+    batch_scale: str = "log"
+    """Whether batch axes are logarithmic."""
+
+    def __post_init__(self):
+        for name, known in VIEW_CHOICES.items():
+            checks.one_of(name, getattr(self, name), known)
+
+
+def to_query(scenario: Scenario, view: View) -> dict[str, str]:
+    """The link as parameters: the version, and what differs from its defaults."""
+    query = {"v": str(VERSION)}
+    default = Scenario()
+    for name in FIELDS:
+        value = getattr(scenario, name)
+        usual = getattr(scenario, FOLLOWERS[name]) if name in FOLLOWERS else getattr(default, name)
+        if value != usual:
+            query[name] = _written(value)
+    for name, (usual, *_) in VIEW_CHOICES.items():
+        if getattr(view, name) != usual:
+            query[name] = getattr(view, name)
+    return query
+
+
+def from_query(query: Mapping[str, str]) -> tuple[Scenario, View, list[str]]:
+    """Read a link; every value that cannot be used is a sentence in the list and leaves its default."""
+    problems = []
+    version = _version(query.get("v"), problems)
+    values = {}
+    for name in FIELDS:
+        if name in query:
+            try:
+                values[name] = checked(name, parse_field(name, query[name]))
+            except ValueError as error:
+                problems.append(f"{_short(str(error))}; its default is used.")
+    scenario = _joined(Scenario(**OLD_DEFAULTS[version]), values, problems)
+    view = View()
+    for name in VIEW_CHOICES:
+        if name in query:
+            try:
+                view = dataclasses.replace(view, **{name: query[name]})
+            except ValueError as error:
+                problems.append(f"{_short(str(error))}; its default is used.")
+    known = {"v", *FIELDS, *VIEW_CHOICES, *RESERVED}
+    problems += [f"Unknown parameter {_short(name)!r} was left out." for name in query if name not in known]
+    if len(problems) > MOST_PROBLEMS:
+        problems[MOST_PROBLEMS:] = [f"{len(problems) - MOST_PROBLEMS} more values of this link could not be used."]
+    return scenario, view, problems
+
+
+def parse_field(name: str, text: str):
+    """A field's value from its text (typed or in a link), or a ValueError; the scenario checks its range."""
+    if name == "accelerator" or name in CHOICES:
+        return text
+    try:
+        value = quantities.parse_number(text)
+    except ValueError:
+        raise ValueError(f"{name} must be a number such as 7.3e9, 7.3B, 512k or 2^20, got {_short(text)!r}") from None
+    return int(value) if name in WHOLE and value == int(value) else value
+
+
+def _joined(scenario: Scenario, values: dict, problems: list[str]) -> Scenario:
+    """The scenario with all values at once; a value that contradicts another is named and left out."""
+    try:
+        return scenario.change(**values)
+    except ValueError as error:
+        problems.append(f"{error}; its default is used.")
+        named = str(error).split()[0]
+        return _joined(scenario, {name: value for name, value in values.items() if name != named}, problems)
+
+
+def _version(text: str | None, problems: list[str]) -> int:
+    if text is None or text in map(str, OLD_DEFAULTS):
+        return int(text or VERSION)
+    problems.append(f"v must be one of {', '.join(map(str, OLD_DEFAULTS))}, got {_short(text)!r}; read as {VERSION}.")
+    return VERSION
+
+
+def _written(value) -> str:
+    """The shortest text that reads back as the same value."""
+    if isinstance(value, str):
+        return value
+    short = f"{value:g}"
+    return (short if float(short) == value else repr(value)).replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
+
+
+def _short(text: str, most: int = 200) -> str:
+    return text if len(text) <= most else text[:most] + "..."

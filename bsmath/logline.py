@@ -1,0 +1,154 @@
+"""The one estimator behind both fits: y = a + b x with a, b >= 0, least squares on log y.
+
+The hyperbola is S = S_min + E_min (1/B), the step time is t = t_fixed + B / rate: both are lines whose errors are relative.
+With q = b/a the model is log y = log a + log(1 + q x). For a given q the best log a is a mean, so the profile of q is exact
+and one-dimensional, and {(q, log a): SSR <= limit} is known in closed form. Every interval below is the range of its quantity
+over that region: a profile-likelihood interval with limit = SSR_min (1 + t^2 / (n - 2)), t Student's quantile for n - 2
+degrees of freedom (Bates and Watts 1988, Nonlinear Regression Analysis, ch. 6).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize, stats
+
+DECADES = 6
+"""How far beyond 1/x the ratio is searched: further out the curvature is below 1e-6 and no data could show it."""
+
+
+def pairs(x_name: str, x, y_name: str, y) -> tuple[np.ndarray, np.ndarray]:
+    """Two columns as positive finite float arrays of one length with at least two different x, or a ValueError."""
+    columns = []
+    for name, values in ((x_name, x), (y_name, y)):
+        values = np.asarray(values, float).ravel()
+        wrong = ~(np.isfinite(values) & (values > 0))
+        if wrong.any():
+            raise ValueError(f"{name} must be positive and finite, got {values[wrong][0]!r}")
+        columns.append(values)
+    if columns[0].size != columns[1].size:
+        raise ValueError(f"{y_name} must be as long as {x_name}, got {columns[1].size} for {columns[0].size}")
+    if np.unique(columns[0]).size < 2:
+        raise ValueError(f"{x_name} must hold at least two different values, got {np.unique(columns[0]).size}")
+    return columns[0], columns[1]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LogLine:
+    """A fitted line with relative errors."""
+
+    x: np.ndarray
+    """Different abscissae, ascending."""
+    log_y: np.ndarray
+    """Median of log y over the repeats at each x."""
+    counts: np.ndarray
+    """Repeats at each x."""
+    ratio: float
+    """q = b/a, 0 to inf."""
+    intercept: float
+    """a; 0 where q is inf."""
+    slope: float
+    """b; 0 where q is 0."""
+    ssr: float
+    """Sum of squared residuals of log y."""
+
+    @property
+    def dof(self) -> int:
+        """Degrees of freedom left: different x less two parameters."""
+        return self.x.size - 2
+
+    @property
+    def exact(self) -> bool:
+        """Whether there are as many points as parameters, so that the residuals say nothing."""
+        return self.dof < 1
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """Relative residuals y/prediction - 1, one for each x."""
+        return np.expm1(self.log_y - np.log(self.intercept + self.slope * self.x))
+
+    @property
+    def scatter(self) -> float:
+        """Standard deviation of log y about the line; nan where the fit is exact."""
+        return float(np.sqrt(self.ssr / self.dof)) if self.dof else float("nan")
+
+    def interval(self, level: float = 0.90) -> dict[str, tuple[float, float]]:
+        """Intervals of ratio, intercept and slope."""
+        q, center, half = self._region(level)
+        low, high = center - half, center + half
+        with np.errstate(over="ignore", divide="ignore"):
+            log_q = np.log(q)
+            bounds = {
+                "ratio": (float(q[0]), float(q[-1])),
+                "intercept": (float(np.exp(low.min())), float(np.exp(high.max()))),
+                "slope": (float(np.exp((low + log_q).min())), float(np.exp((high + log_q).max()))),
+            }
+        if q[-1] >= self._reach[1]:
+            bounds["ratio"] = (bounds["ratio"][0], np.inf)
+            bounds["intercept"] = (0.0, bounds["intercept"][1])
+        if q[0] <= self._reach[0]:
+            bounds["ratio"] = (0.0, bounds["ratio"][1])
+            bounds["slope"] = (0.0, bounds["slope"][1])
+        return bounds
+
+    def band(self, x, level: float = 0.90) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper end of the interval of the curve at x."""
+        q, center, half = self._region(level)
+        curve = np.log1p(np.multiply.outer(np.atleast_1d(x), q)) + center
+        return np.exp((curve - half).min(axis=1)), np.exp((curve + half).max(axis=1))
+
+    @property
+    def _reach(self) -> tuple[float, float]:
+        return 10.0**-DECADES / self.x[-1], 10.0**DECADES / self.x[0]
+
+    def _region(self, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Ratios inside the confidence region, and for each the center and half width of log a."""
+        if not 0 < level < 1:
+            raise ValueError(f"level must be between 0 and 1, got {level!r}")
+        low, high = self._reach
+        if self.exact:
+            limit = np.inf
+        else:
+            limit = self.ssr * (1 + stats.t.ppf((1 + level) / 2, self.dof) ** 2 / self.dof)
+        limit += 1e-24  # noiseless data: the region is the point itself, up to rounding
+        best = float(np.clip(self.ratio, low, high))
+
+        def excess(log_q: float) -> float:
+            return _profile(np.exp(log_q), self.x, self.log_y)[0] - limit
+
+        ends = []
+        for far in (low, high):
+            inside = np.isinf(limit) or excess(np.log(far)) <= 0 or far == best
+            ends.append(far if inside else np.exp(optimize.brentq(excess, *sorted((np.log(far), np.log(best))))))
+        q = np.unique(np.append(np.geomspace(ends[0], ends[1], 200), best))
+        ssr, center = _profile(q, self.x, self.log_y)
+        return q, center, np.sqrt(np.maximum(limit - ssr, 0) / self.x.size)
+
+
+def fit(x: np.ndarray, y: np.ndarray) -> LogLine:
+    """Fit positive pairs (see `pairs`); repeats at one x enter as their median."""
+    unique, position, counts = np.unique(x, return_inverse=True, return_counts=True)
+    log_y = np.array([np.median(np.log(y[position == i])) for i in range(unique.size)])
+    low, high = 10.0**-DECADES / unique[-1], 10.0**DECADES / unique[0]
+    grid = np.geomspace(low, high, 241)
+    start = int(np.argmin(_profile(grid, unique, log_y)[0]))
+    bracket = np.log(grid[max(start - 1, 0)]), np.log(grid[min(start + 1, grid.size - 1)])
+    found = optimize.minimize_scalar(
+        lambda log_q: _profile(np.exp(log_q), unique, log_y)[0],
+        bounds=bracket,
+        method="bounded",
+        options={"xatol": 1e-10},
+    )
+    ratio = float(np.exp(found.x))
+    ssr, center = _profile(ratio, unique, log_y)
+    at_end = (start == 0, start == grid.size - 1)
+    flat = float(np.exp(center)) if not at_end[1] else 0.0
+    slope = 0.0 if at_end[0] else float(np.exp(center) * ratio)
+    ratio = 0.0 if at_end[0] else np.inf if at_end[1] else ratio
+    return LogLine(x=unique, log_y=log_y, counts=counts, ratio=ratio, intercept=flat, slope=slope, ssr=float(ssr))
+
+
+def _profile(ratio, x: np.ndarray, log_y: np.ndarray):
+    """Least sum of squares over log a for given ratios, and the log a that reaches it."""
+    remainder = log_y - np.log1p(np.multiply.outer(ratio, x))
+    center = remainder.mean(axis=-1)
+    return ((remainder - np.expand_dims(center, -1)) ** 2).sum(axis=-1), center

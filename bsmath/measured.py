@@ -1,0 +1,98 @@
+"""A measured series beside the theory: its points, its fit or the reason why there is none, its curve with a band, and the
+scenario fields that the fit sets.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from bsmath import critical, flops, sweeps, throughput
+from bsmath.critical import HyperbolaFit
+from bsmath.scenario import RANGES, Scenario
+from bsmath.sweeps import Sweep
+from bsmath.throughput import StepTimeFit
+
+FITS = {"tokens_per_second": throughput.fit_step_time, "steps": critical.fit_hyperbola}
+"""The quantities that a sweep may have measured, and the fit of each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """One series of one quantity."""
+
+    series: str
+    """The series' name."""
+    quantity: str
+    """A key of FITS."""
+    points: pd.DataFrame
+    """One row a batch size: tokens_per_step, median, low, high (over repeats), count. Empty where nothing was measured."""
+    fit: StepTimeFit | HyperbolaFit | None
+    """None where the points cannot carry one."""
+    identified: bool
+    """Whether the data identify the fitted parameters."""
+    verdict: str
+    """One sentence: what the data can tell, or why there is no fit."""
+
+    @property
+    def worst_residual(self) -> float:
+        """Largest relative distance between a point and the fit."""
+        return float(np.abs(self.fit.line.residuals).max())
+
+    def curve(self, level: float = 0.90, points: int = 60) -> pd.DataFrame:
+        """The fit and its interval from a third of the smallest to three times the largest batch measured."""
+        batch = np.geomspace(self.points["tokens_per_step"].min() / 3, self.points["tokens_per_step"].max() * 3, points)
+        low, high = self.fit.band(batch, level)
+        return pd.DataFrame({"tokens_per_step": batch, "value": self.fit.predict(batch), "low": low, "high": high})
+
+
+def measurement(sweep: Sweep, series: str, quantity: str, padding_fraction: float = 0.0) -> Measurement:
+    """One series of a sweep, fitted where it can be.
+
+    A throughput benchmark counts the tokens that the hardware processes; `padding_fraction` turns them into real ones. Steps
+    to a target are taken as they are: their batch sizes are real tokens.
+    """
+    points = sweeps.aggregate(sweep, series, quantity)
+    if quantity == "tokens_per_second":
+        columns = ["tokens_per_step", "median", "low", "high"]
+        points = points.assign(**(points[columns] * (1 - padding_fraction)))
+    fit, identified = None, False
+    if len(points) < 2:
+        verdict = "One batch size cannot be fitted: measure another." if len(points) else "Nothing was measured."
+    else:
+        fit = FITS[quantity](points["tokens_per_step"], points["median"])
+        identified, verdict = fit.verdict()
+    return Measurement(series=series, quantity=quantity, points=points, fit=fit, identified=identified, verdict=verdict)
+
+
+def refusal(found: Measurement) -> str:
+    """Why this fit cannot enter a scenario; empty where it can."""
+    if found.fit is None or not all(0 <= value < np.inf for value in found.fit.parameters.values()):
+        return found.verdict
+    if found.quantity == "steps" and (not found.identified or not found.fit.min_steps > 0):
+        return found.verdict
+    return ""
+
+
+def fitted_changes(scenario: Scenario, found: Measurement) -> tuple[dict, str]:
+    """The scenario fields that this fit sets, and a sentence on what else had to give way.
+
+    A plateau enters as the MFU that yields it with the scenario's parameters, devices and peak. Where that MFU is
+    impossible, the sweep was not measured on this accelerator: a typed peak then stands in, with the MFU left as it is.
+    """
+    if found.quantity == "steps":
+        fit = found.fit
+        changes = {"critical_batch_size": fit.critical_batch_size, "min_steps": fit.min_steps, "goal": "target"}
+        return changes, ""
+    devices = scenario.data_parallel_size * scenario.model_parallel_size
+    padded = found.fit.plateau / (1 - scenario.padding_fraction)
+    mfu = flops.mfu(padded, flops.flops_per_token(scenario.active_params), scenario.peak_flops, devices)
+    changes = {"fixed_time": found.fit.fixed_time}
+    low, high = RANGES["mfu"]
+    if low <= mfu <= high:
+        return changes | {"mfu": mfu}, ""
+    stand_in = scenario.peak_flops * mfu / scenario.mfu
+    return changes | {"accelerator": repr(stand_in)}, (
+        "The measured plateau is out of reach of this accelerator with these parameters, so the sweep comes from another: "
+        "a stand-in peak gives the measured rate, and MFU means nothing until you type the device's own peak."
+    )

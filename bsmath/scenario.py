@@ -1,0 +1,174 @@
+"""The scenario: every input of the dashboard in one flat frozen record of plain numbers and words.
+
+It is the only truth: widgets are drawn from it, links carry it, formulas receive its numbers. What follows from it
+(devices, tokens per step, days) is derived in `bsmath.outlook` and never stored.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+
+from bsmath import checks, presets, quantities
+
+FOLLOWERS = {"active_params": "num_params", "noise_scale": "critical_batch_size"}
+"""Fields that take the value of another until they are given one of their own."""
+
+CHOICES = {"goal": ("target", "budget"), "optimizer": ("adamw", "sgd")}
+"""The words that a field may hold."""
+
+RANGES = {
+    "num_params": (1e5, 1e13),
+    "active_params": (1e3, 1e13),
+    "seq_len": (16, 2**20),
+    "mfu": (0.01, 1),
+    "fixed_time": (0, 100),
+    "micro_batch_size": (1, 1e6),
+    "grad_accum_steps": (1, 1e6),
+    "data_parallel_size": (1, 1e6),
+    "model_parallel_size": (1, 1e5),
+    "padding_fraction": (0, 0.95),
+    "critical_batch_size": (1e2, 1e10),
+    "min_steps": (1, 1e8),
+    "token_budget": (1e3, 1e15),
+    "learning_rate": (1e-8, 100),
+    "reference_tokens_per_step": (1, 1e10),
+    "noise_scale": (1e2, 1e10),
+    "adam_saturation_batch": (1e2, 1e10),
+    "surge_peak_batch": (1e2, 1e10),
+    "weight_decay": (0, 10),
+    "beta1": (0, 0.999999),
+    "beta2": (0, 0.99999999),
+    "warmup_tokens": (0, 1e13),
+    "clip_norm": (0, 1e6),
+    "num_experts": (1, 1e5),
+    "top_k": (1, 1e5),
+    "capacity_factor": (0.1, 100),
+    "expert_parallel_size": (1, 1e5),
+    "price_per_device_hour": (0, 1e4),
+}
+"""Smallest and largest value of each number, in the field's unit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """One training run, as its user describes it. Every field is checked; a wrong one is a TypeError or ValueError."""
+
+    num_params: float = 7.96e8
+    """Parameters held in memory, N."""
+    active_params: float = None  # takes num_params, see FOLLOWERS
+    """Parameters used per token; they enter 6N. Below num_params for a mixture of experts."""
+    seq_len: int = 2048
+    """Tokens per packed sequence, T. [tokens/sequence]"""
+    accelerator: str = "h200_sxm"
+    """A name of data/hardware.toml, or a typed dense peak of one device as text. [FLOP/s]"""
+    mfu: float = 0.71
+    """Model-FLOPs utilization at the plateau, that is at large batches; the run's own MFU is derived."""
+    fixed_time: float = 0.05
+    """Seconds per optimizer step that do not grow with the batch: assumed until a sweep has measured it. [s]"""
+    micro_batch_size: int = 48
+    """Sequences that one replica forwards at once. [sequences]"""
+    grad_accum_steps: int = 1
+    """Micro-batches per replica and step."""
+    data_parallel_size: int = 1
+    """Replicas."""
+    model_parallel_size: int = 1
+    """Devices per replica: tensor x pipeline x context."""
+    padding_fraction: float = 0.0
+    """Share of padding among the tokens that the hardware processes."""
+    critical_batch_size: float = 1e6
+    """B_crit = E_min/S_min of the hyperbola. [real tokens]"""
+    min_steps: float = 50_000.0
+    """S_min, steps to the target loss at an infinite batch. [steps]"""
+    goal: str = "target"
+    """`target`: time to a target loss (S_min, B_crit). `budget`: time through a token budget."""
+    token_budget: float = 5e10
+    """Tokens of the run where the goal is a budget. [real tokens]"""
+    optimizer: str = "adamw"
+    """`adamw` or `sgd`; decides which learning-rate rules apply."""
+    learning_rate: float = 3e-4
+    """Peak rate tuned at the reference batch."""
+    reference_tokens_per_step: float = 524_288.0
+    """Batch at which the learning rate was tuned, B_0. [tokens]"""
+    noise_scale: float = None  # takes critical_batch_size, see FOLLOWERS
+    """Batch at which SGD's best rate is half its limit. [tokens]"""
+    adam_saturation_batch: float = 1e6
+    """B_n of the empirical AdamW law. [tokens]"""
+    surge_peak_batch: float = 1e6
+    """Batch at which the surge rule's rate peaks; not the gradient noise scale. [tokens]"""
+    weight_decay: float = 0.1
+    """AdamW's lambda, multiplied by the learning rate as in PyTorch."""
+    beta1: float = 0.9
+    """Decay of Adam's first moment per step."""
+    beta2: float = 0.95
+    """Decay of Adam's second moment per step."""
+    warmup_tokens: float = 1e9
+    """Length of the learning-rate warmup. [tokens]"""
+    clip_norm: float = 1.0
+    """Global gradient-norm threshold; 0 is off."""
+    num_experts: int = 64
+    """Routed experts per layer."""
+    top_k: int = 8
+    """Experts per token."""
+    capacity_factor: float = 1.25
+    """Room of an expert as a multiple of the mean load."""
+    expert_parallel_size: int = 1
+    """Replicas whose tokens are routed together."""
+    price_per_device_hour: float | None = None
+    """Price of one device for one hour, any currency; no default: cost is shown only once typed."""
+
+    def __post_init__(self):
+        for follower, leader in FOLLOWERS.items():
+            if getattr(self, follower) is None:
+                object.__setattr__(self, follower, getattr(self, leader))
+        for field in FIELDS:
+            object.__setattr__(self, field, checked(field, getattr(self, field)))
+        if self.active_params > self.num_params:
+            raise ValueError(
+                f"active_params must be at most num_params ({self.num_params:g}), got {self.active_params:g}"
+            )
+        if self.top_k > self.num_experts:
+            raise ValueError(f"top_k must be at most num_experts ({self.num_experts}), got {self.top_k}")
+
+    @property
+    def peak_flops(self) -> float:
+        """Dense peak of one device. [FLOP/s]"""
+        known = presets.hardware()
+        return known[self.accelerator].peak_flops if self.accelerator in known else float(self.accelerator)
+
+    def change(self, **changes) -> "Scenario":
+        """A scenario with some fields changed; a follower that equals its leader goes along with it."""
+        values = dataclasses.asdict(self)
+        for follower, leader in FOLLOWERS.items():
+            if values[follower] == values[leader]:
+                values[follower] = None
+        return Scenario(**(values | changes))
+
+
+FIELDS = tuple(field.name for field in dataclasses.fields(Scenario))
+WHOLE = tuple(field.name for field in dataclasses.fields(Scenario) if field.type is int)
+
+
+def checked(name: str, value):
+    """A field's value if it may stand alone, or the TypeError or ValueError that names it."""
+    if name == "accelerator":
+        return _accelerator(value)
+    if name in CHOICES:
+        return checks.one_of(name, value, CHOICES[name])
+    if value is None and name == "price_per_device_hour":
+        return None
+    low, high = RANGES[name]
+    return checks.whole(name, value, low, high) if name in WHOLE else checks.between(name, value, low, high)
+
+
+def _accelerator(value) -> str:
+    known = presets.hardware()
+    if not isinstance(value, str):
+        raise TypeError(f"accelerator must be a word or a peak as text, got {value!r}")
+    if value in known:
+        return value
+    try:
+        peak = quantities.parse_number(value)
+    except ValueError:
+        raise ValueError(
+            f"accelerator must be one of {', '.join(known)} or a dense peak in FLOP/s such as 989e12, got {value!r}"
+        ) from None
+    return f"{checks.between('accelerator peak [FLOP/s]', peak, 1e6, 1e18):.12g}"

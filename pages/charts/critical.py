@@ -1,0 +1,70 @@
+"""Charts of the steps/tokens hyperbola."""
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from pages.charts import overlay, theme
+from pages.charts.theme import BatchAxis
+
+
+def pareto_figure(curve: pd.DataFrame, run: dict, marks: pd.DataFrame, measurements=()) -> go.Figure:
+    """Tokens against steps to the target: every point is a batch size.
+
+    `curve` and `marks` hold steps [steps] and tokens [tokens], `marks` also label and color; `run` is this run's steps and
+    tokens. Measured series are drawn as points.
+    """
+    drawn = [
+        theme.line("every batch size", curve["steps"], curve["tokens"], theme.BLUE, "%{y:.4s} tokens"),
+        *(
+            _dot(mark.label, mark.steps, mark.tokens, color)
+            for mark, color in zip(marks.itertuples(), (theme.GREEN, theme.PURPLE, theme.SKY), strict=False)
+        ),
+        theme.this_run(run["steps"], run["tokens"], "%{y:.4s} tokens"),
+    ]
+    for color, found in zip(theme.SERIES, measurements, strict=False):
+        tokens = found.points["median"] * found.points["tokens_per_step"]
+        drawn.append(theme.points(found.series, found.points["median"], tokens, color, hover="%{y:.4s} tokens"))
+    x = theme.axis("Optimizer steps to the target, S", "log", _reach(drawn, "x"))
+    y = theme.axis("Tokens to the target, E [tokens]", "log", _reach(drawn, "y"))
+    return go.Figure({"data": drawn, "layout": theme.layout(x, y, hovermode="closest")})
+
+
+def overhead_figure(curve: pd.DataFrame, run: dict, marks, batch_axis: BatchAxis) -> go.Figure:
+    """S/S_min and E/E_min against the batch: where the two curves cross, both are 2."""
+    x = batch_axis.place(curve["tokens_per_step"])
+    drawn = [
+        theme.line("steps, S / S_min", x, curve["step_overhead"], theme.BLUE, "%{y:.3s}x the least steps"),
+        theme.line("tokens, E / E_min", x, curve["token_overhead"], theme.GREEN, "%{y:.3s}x the least tokens"),
+        theme.this_run(batch_axis.place(run["tokens_per_step"]), run["step_overhead"], "%{y:.3s}x the least steps"),
+    ]
+    ends = curve["tokens_per_step"].iloc[[0, -1]]
+    marks = tuple((batch_axis.place(position), label) for position, label in marks)
+    y = theme.axis("Times the least possible", "log", (0.9, 100))
+    return go.Figure({"data": drawn, "layout": theme.layout(batch_axis.axis(*ends), y, marks)})
+
+
+def steps_figure(curve: pd.DataFrame, run: dict, marks, batch_axis: BatchAxis, measurements=()) -> go.Figure:
+    """Steps to the target against the batch, with measured series over the assumed curve."""
+    x = batch_axis.place(curve["tokens_per_step"])
+    drawn = [
+        theme.line("assumed", x, curve["steps"], theme.BLUE, "%{y:.4s} steps"),
+        *overlay.traces(measurements, batch_axis, "%{y:.4s} steps"),
+        theme.this_run(batch_axis.place(run["tokens_per_step"]), run["steps"], "%{y:.4s} steps"),
+    ]
+    ends = [curve["tokens_per_step"].iloc[0], curve["tokens_per_step"].iloc[-1]]
+    marks = tuple((batch_axis.place(position), label) for position, label in marks)
+    y = theme.axis("Optimizer steps to the target, S", "log")
+    return go.Figure({"data": drawn, "layout": theme.layout(batch_axis.axis(*ends), y, marks)})
+
+
+def _dot(name: str, x: float, y: float, color: str) -> dict:
+    mark = theme.points(name, [x], [y], color, hover="%{y:.4s} tokens")
+    mark["marker"] = {"color": color, "size": 11, "symbol": "circle"}
+    return mark
+
+
+def _reach(drawn: list[dict], side: str) -> tuple[float, float]:
+    """A little beyond everything drawn on one side."""
+    values = np.concatenate([np.asarray(trace[side], float) for trace in drawn])
+    return values.min() / 1.3, values.max() * 1.3

@@ -1,0 +1,66 @@
+"""Charts of expert load and dropped tokens."""
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from pages.charts import theme
+from pages.charts.theme import BatchAxis
+
+
+def load_figure(curve: pd.DataFrame, run: dict, matmul: float, marks, batch_axis: BatchAxis) -> go.Figure:
+    """Mean tokens per expert against the batch, with two standard deviations of the load under uniform routing.
+
+    `curve` holds tokens_per_step [tokens], tokens_per_expert, low and high [tokens]; `matmul` is the load above which an
+    expert's matmul can be compute-bound.
+    """
+    x = batch_axis.place(curve["tokens_per_step"])
+    ends = curve["tokens_per_step"].iloc[0], curve["tokens_per_step"].iloc[-1]
+    drawn = [
+        theme.band(x, curve["low"].to_numpy(), curve["high"].to_numpy(), theme.BLUE, "two standard deviations"),
+        theme.line("mean load", x, curve["tokens_per_expert"], theme.BLUE, "%{y:.4s} tokens per expert"),
+        theme.this_run(
+            batch_axis.place(run["tokens_per_step"]), run["tokens_per_expert"], "%{y:.4s} tokens per expert"
+        ),
+    ]
+    if matmul:
+        label = "least load for a compute-bound matmul"
+        style = {"dash": "dot", "width": 1.5}
+        drawn.insert(1, theme.line(label, batch_axis.place(ends), [matmul] * 2, theme.GRAY, "%{y:.4s} tokens", **style))
+    marks = tuple((batch_axis.place(position), label) for position, label in marks)
+    y = theme.axis("Tokens per expert [tokens]", "log")
+    return go.Figure({"data": drawn, "layout": theme.layout(batch_axis.axis(*ends, "Tokens routed"), y, marks)})
+
+
+def dropped_figure(curve: pd.DataFrame, factors: tuple[float, ...], run: dict) -> go.Figure:
+    """Dropped share of tokens against the tokens routed together, one curve a capacity factor.
+
+    `curve` holds routed_tokens [tokens] and a column of percent dropped for each factor.
+    """
+    colors = (theme.RED, theme.PURPLE, theme.BLUE, theme.GREEN)
+    drawn = [
+        theme.line(f"capacity factor {factor:g}", curve["routed_tokens"], curve[factor], color, "%{y:.3~g} % dropped")
+        for factor, color in zip(factors, colors, strict=False)
+    ]
+    drawn.append(theme.this_run(run["routed_tokens"], run["dropped_percent"], "%{y:.3~g} % dropped"))
+    ends = curve["routed_tokens"].iloc[0], curve["routed_tokens"].iloc[-1]
+    x = theme.axis("Tokens routed together [tokens]", "log", ends)
+    y = theme.axis("Dropped tokens [%]", "linear", (0, 1.1 * max(float(curve[factors[0]].max()), 1)))
+    return go.Figure({"data": drawn, "layout": theme.layout(x, y)})
+
+
+def distribution_figure(table: pd.DataFrame, capacity: float, mean: float) -> go.Figure:
+    """How often an expert gets a load, with its capacity; `table` holds load [tokens] and probability."""
+    drawn = [
+        {
+            "type": "bar",
+            "name": "probability of this load",
+            "x": table["load"],
+            "y": table["probability"],
+            "marker": {"color": theme.BLUE, "line": {"width": 0}},
+            "hovertemplate": "%{y:.2~e}",
+        }
+    ]
+    ends = min(table["load"].iloc[0], mean), max(table["load"].iloc[-1], capacity * 1.02)
+    x = theme.axis("Tokens that one expert gets [tokens]", "linear", ends)
+    y = theme.axis("Probability")
+    return go.Figure({"data": drawn, "layout": theme.layout(x, y, ((mean, "mean"), (capacity, "capacity")), bargap=0)})

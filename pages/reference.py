@@ -1,0 +1,65 @@
+"""Reference: every formula with its source and status, the laws, the words, and what the theory does not cover."""
+
+import streamlit as st
+
+from bsmath import laws
+from pages.ui import glossary, shell, state, tables
+
+scenario = state.scenario()
+run = shell.frame(scenario, "pages/reference.py")
+
+st.markdown(
+    "**Every number of this dashboard follows from the formulas below.** *Derived* means algebra from a stated model, *empirical* "
+    "a fit with a range, *rule of thumb* neither."
+)
+st.subheader("What a step consumes", anchor=False)
+shell.formula(
+    r"B = b \cdot a \cdot d \cdot T \cdot (1 - padding)",
+    "Exact. Micro-batch x accumulation x replicas x sequence length. Hardware pays for padded tokens, optimization gains from real "
+    "ones. Replicas leave out tensor-, pipeline- and context-parallel ranks.",
+)
+st.subheader("What the hardware gives", anchor=False)
+shell.formula(
+    r"R = \frac{n \cdot peak \cdot MFU}{6N}, \qquad tok/s = \frac{B}{t_{fixed} + B/R}, \qquad B_{half} = t_{fixed} R",
+    "Empirical (63 public sweeps; worst residual at most 5 % in 20, 5 to 15 % in 23, above in 20). 6N: Kaplan et al. 2020, arXiv "
+    "2001.08361. Peaks are dense BF16; vendors print the sparse figure, twice as high.",
+)
+st.subheader("What the optimizer gets", anchor=False)
+shell.formula(
+    r"S = S_{min}(1 + B_{crit}/B), \qquad E = E_{min}(1 + B/B_{crit}), \qquad E_{min} = S_{min} B_{crit}",
+    "Derived under a local quadratic model with the rate tuned at every batch: McCandlish et al. 2018, arXiv 1812.06162.",
+)
+st.subheader("What both give together", anchor=False)
+shell.formula(
+    r"goodput = \frac{tok/s}{1 + B/B_{crit}}, \qquad B_{fast} = \sqrt{B_{half} B_{crit}}, \qquad "
+    r"T_{min} = S_{min}\left(\sqrt{t_{fixed}} + \sqrt{B_{crit}/R}\right)^2",
+    "Derived: setting the derivative of S(B) t(B) to zero. Goodput: Pollux (Qiao et al. 2021, OSDI).",
+)
+st.subheader("How a sweep is fitted", anchor=False)
+st.markdown(
+    "Both curves are lines with relative errors (S in 1/B, step time in B), fitted by least squares on the logarithm; repeats "
+    "at one batch enter as their median. Intervals are profile likelihoods whose scale comes from the fit's own residuals over "
+    "batches, with Student's t: the spread of seeds alone is far too narrow wherever the model misfits. An open end "
+    '("at least", "at most") says that the data set no bound.'
+)
+st.subheader("Published laws for the batch size", anchor=False)
+st.dataframe(tables.laws(laws.predictions(scenario.num_params, run.tokens)), hide_index=True)
+st.caption("Evaluated at this scenario's parameters and tokens. Laws in the loss need a loss and are left out here.")
+st.subheader("Words", anchor=False)
+st.dataframe(glossary.table(), hide_index=True)
+st.subheader("What this theory does not cover", anchor=False)
+st.markdown(
+    """
+- **Where the learning rate is not re-tuned** at every batch the hyperbola does not hold: at one fixed rate tokens fall with the
+  batch and the critical batch is not defined.
+- **Small batches often cost tokens too**, 1.2 to 2.8 times the best, probably through fixed betas, decay and minimum rate. The
+  hyperbola knows only the right side of that U.
+- **B_crit grows during training** and differs by definition; the gradient noise scale has been found both within ten times of
+  it (McCandlish) and orders of magnitude below it (Merrill et al. 2025, arXiv 2505.23971).
+- **Step time is not a straight line** where kernels change with the size, memory runs short, communication is exposed, or the
+  micro-batch changes inside a sweep.
+- **More devices** change R and t_fixed together; this version keeps t_fixed where it is.
+- **Padding, loss averaging over micro-batches, sequences counted for tokens, more workers at the same rate**: each breaks the
+  arithmetic without an error message. Count real tokens, average over tokens, and change the rate when B changes.
+"""
+)

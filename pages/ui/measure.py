@@ -1,0 +1,90 @@
+"""Page sections about measurements: fits of the loaded sweep, calibration to one number, what a rate implies."""
+
+import streamlit as st
+
+from bsmath import flops, measured
+from bsmath.measured import Measurement
+from bsmath.outlook import Outlook
+from bsmath.scenario import Scenario
+from pages.ui import state, text
+
+NAMES = {
+    "fixed_time": ("t_fixed", text.duration),
+    "plateau": ("plateau", text.rate),
+    "half_batch": ("B_half", text.tokens),
+    "critical_batch_size": ("B_crit", text.tokens),
+    "min_steps": ("S_min", text.whole),
+    "min_tokens": ("E_min", text.tokens),
+}
+
+
+def fits(scenario: Scenario, found: list[Measurement]) -> None:
+    """For each measured series: its numbers with their intervals, the verdict, and the button that uses them."""
+    if not found:
+        st.caption(
+            "Nothing measured lies over this theory yet: load your own sweep, or the example, on the Upload page."
+        )
+    for one in found:
+        with st.container(border=True):
+            st.markdown(f"**{one.series}**: {one.verdict}")
+            if one.fit is not None:
+                st.markdown(describe(one))
+                _use(scenario, one)
+
+
+def describe(one: Measurement) -> str:
+    """Fitted numbers with their 90 % intervals and the largest misfit, in words."""
+    intervals = one.fit.interval()
+    parts = []
+    for name, (label, write) in NAMES.items():
+        if name in intervals:
+            shown = f"{label} {write(getattr(one.fit, name))}"
+            parts.append(shown if one.fit.line.exact else f"{shown} ({text.between(*intervals[name], write)})")
+    if one.fit.line.exact:
+        return f"{', '.join(parts)}: a line through two points, no interval."
+    freedom = "1 degree of freedom" if one.fit.line.dof == 1 else f"{one.fit.line.dof} degrees of freedom"
+    return (
+        f"{', '.join(parts)}. In brackets: 90 % intervals from the fit's own scatter ({freedom}). "
+        f"Worst point off by {text.percent(one.worst_residual)}."
+    )
+
+
+def _use(scenario: Scenario, one: Measurement) -> None:
+    refusal = measured.refusal(one)
+    st.button(
+        "Use fitted values",
+        key=f"use_{one.quantity}_{one.series}",
+        on_click=state.use_fit,
+        args=(one,),
+        disabled=bool(refusal),
+        help=refusal or "Puts the fitted numbers into the scenario; Undo takes them back.",
+    )
+
+
+def calibrate(run: Outlook) -> None:
+    """A measured rate or MFU at a stated batch sets the plateau."""
+    st.caption("One measured number sets the plateau's MFU, with t_fixed as it is. Rates count real tokens, whole job.")
+    with st.form("calibrate", border=False):
+        left, right = st.columns(2)
+        left.text_input("Measured tok/s, or MFU such as 0.66", placeholder="136.7k", key="calibrate_rate")
+        right.text_input("at tokens per step", placeholder=text.exact(run.tokens_per_step), key="calibrate_batch")
+        st.form_submit_button("Calibrate", on_click=state.calibrate, args=(run,))
+
+
+def implied(scenario: Scenario, run: Outlook) -> None:
+    """The parameters and peak that this run's rate would mean under other readings."""
+    peak = scenario.peak_flops
+    padded = run.padded_tokens_per_step / run.step_time
+    dense = flops.active_params(padded, run.mfu, peak, run.num_devices)
+    sparse = flops.active_params(padded, run.mfu, 2 * peak, run.num_devices)
+    half = flops.mfu(padded, run.flops_per_token, 2 * peak, run.num_devices)
+    st.markdown(
+        f"{text.rate(padded)} (padded) at MFU {text.percent(run.mfu)} imply **{text.count(dense)} active parameters** by 6N. "
+        f"Had that MFU been counted against a 2:4-sparse peak of {text.flops(2 * peak)}, it would be {text.count(sparse)}; "
+        f"counted right, the same rate would then read as MFU {text.percent(half)}. Vendors print the sparse figure in bold: "
+        "divide it by two."
+    )
+    st.markdown(
+        f"Per device: {text.rate(run.tokens_per_second / run.num_devices)}. Work: {text.count(run.flops_per_token)} model "
+        "FLOP per token, forward and backward."
+    )

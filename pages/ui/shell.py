@@ -1,0 +1,139 @@
+"""What every page shares: the list of pages, the frame, the sidebar with the scenario, the share box, the one chart function."""
+
+import dataclasses
+from dataclasses import dataclass
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from bsmath import batch, curves, link
+from bsmath.outlook import Outlook, outlook
+from bsmath.scenario import Scenario
+from pages.charts.theme import BatchAxis
+from pages.ui import controls, state, words
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of the dashboard."""
+
+    path: str
+    """File, relative to the main script."""
+    title: str
+    """Heading and link label."""
+    question: str
+    """What the page answers."""
+
+
+PAGES = (
+    Page("app.py", "Overview", "What batch size should this run use?"),
+    Page("pages/throughput.py", "Throughput", "How does the rate grow with the batch, and where does it go flat?"),
+    Page("pages/critical_batch.py", "Critical batch", "What do fewer steps cost in tokens?"),
+    Page("pages/learning_rate.py", "Learning rate", "Which rate, decay and warmup go with this batch?"),
+    Page("pages/moe_load.py", "MoE load", "How evenly are experts loaded, and how many tokens are dropped?"),
+    Page("pages/upload.py", "Upload", "What do my own measurements say?"),
+    Page("pages/reference.py", "Reference", "Which formula, from where, and what is not covered?"),
+)
+
+PLOT_CONFIG = {"displaylogo": False, "toImageButtonOptions": {"format": "png", "scale": 2}}
+
+
+def frame(scenario: Scenario, path: str) -> Outlook:
+    """Draw the frame of a page (links, sidebar, heading, scenario in words) and return what follows from the scenario."""
+    page = next(page for page in PAGES if page.path == path)
+    st.set_page_config(page_title=f"{page.title} - batch size", layout="wide", initial_sidebar_state=340)
+    derived = outlook(scenario)
+    with st.container(horizontal=True, gap="small"):
+        for other in PAGES:
+            link_to(other.path, other.title)
+    with st.sidebar:
+        _sidebar(scenario)
+    st.header(page.title, anchor=False)
+    st.caption(f"{page.question} This run: **{words.summary(scenario, derived)}**.")
+    for sentence in state.take_sentences():
+        st.warning(sentence)
+    return derived
+
+
+def link_to(path: str, label: str) -> None:
+    """A link to another page that carries the scenario, so that it also works in a new tab."""
+    st.page_link(path, label=label, query_params=link.to_query(state.scenario(), state.view()))
+
+
+def _sidebar(scenario: Scenario) -> None:
+    controls.draw(scenario)
+    with st.container(horizontal=True):
+        st.button("Undo", on_click=state.undo, disabled=not state.can_undo(), help="Take back the last change.")
+        st.button("Reset", on_click=state.reset, help="Back to the default scenario: 0.8B parameters on one H200.")
+    st.caption("**Copy link**: it opens this page with this scenario, in any browser.")
+    st.code(state.address(), language=None, wrap_lines=True)
+    loaded = state.sweep()
+    if loaded:
+        st.caption(f"Loaded for this session: {loaded.name}. Uploaded data are not in the link.")
+    state.write_address()
+
+
+def batch_axis(scenario: Scenario) -> BatchAxis:
+    """How this session shows batch sizes; a sequence holds its real tokens."""
+    view = state.view()
+    real = batch.tokens_per_step(1, scenario.seq_len, scenario.padding_fraction)
+    return BatchAxis(view.batch_unit, view.batch_scale, 1.0 if view.batch_unit == "tokens" else real)
+
+
+def marks(scenario: Scenario, run: Outlook) -> tuple:
+    """The batch sizes that every chart over B marks."""
+    return (
+        (run.half_batch, "B_half"),
+        (run.fastest_batch, "B_fast"),
+        (run.fastest_feasible_batch, "fastest feasible"),
+        (scenario.critical_batch_size, "B_crit"),
+    )
+
+
+def run_point(run: Outlook) -> dict:
+    """This run's numbers under the names that charts use."""
+    return dataclasses.asdict(run) | {
+        "days": run.seconds / curves.SECONDS_PER_DAY,
+    }
+
+
+def presets() -> None:
+    """Examples, published runs and models, one click away."""
+    with st.container(horizontal=True):
+        st.button(
+            "Worked example", on_click=state.load_run, args=("worked_example",), help="B_crit 1M tokens, S_min 50,000."
+        )
+        st.button(
+            "One H200", on_click=state.load_run, args=("founding_question",), help="0.8B at 48 sequences of 2,048."
+        )
+    st.selectbox("A published run", **state.picker("run"))
+    st.selectbox("The size of a model", **state.picker("model"))
+
+
+def view_switches() -> None:
+    """The switches that change how charts over the batch are drawn."""
+    with st.container(horizontal=True):
+        st.segmented_control("Batch in", **state.view_choice("batch_unit"))
+        st.segmented_control("Batch axis", **state.view_choice("batch_scale"))
+
+
+def chart(figure: go.Figure, key: str, alt: str, table: pd.DataFrame) -> None:
+    """Draw a figure; below it, on request, its data as a table that can be saved as CSV. Every chart comes through here."""
+    st.plotly_chart(figure, key=key, alt=alt, config=PLOT_CONFIG)
+    data = st.expander("Data of this chart", key=f"{key}_data", on_change="rerun")
+    if data.open:
+        data.dataframe(table, hide_index=True)
+
+
+def metrics(*shown: tuple[str, str, str]) -> None:
+    """Numbers in a row, each (label, value, consequence); they wrap on a phone."""
+    for column, (label, value, consequence) in zip(st.columns(len(shown)), shown, strict=True):
+        column.metric(label, value)
+        column.caption(consequence)
+
+
+def formula(latex: str, source: str) -> None:
+    """A formula with its status and source."""
+    st.latex(latex)
+    st.caption(source)

@@ -1,0 +1,326 @@
+"""The one place that reads and writes session state and the address: URL <-> scenario <-> widgets.
+
+Widgets are drawn from the scenario in every run, so they survive Streamlit's forgetting them on a page change; a widget's
+callback replaces the scenario, or keeps it and leaves a sentence. The address is replaced, not pushed, so that the back
+button leads to the page before rather than through every slider step.
+"""
+
+import dataclasses
+import math
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from bsmath import curves, link, measured, presets, quantities, sweeps
+from bsmath.link import View
+from bsmath.measured import Measurement
+from bsmath.outlook import Outlook
+from bsmath.scenario import Scenario
+from bsmath.sweeps import Question, Sweep, SweepError
+from pages.ui import text
+
+MOST_UNDO = 50
+
+_ADDRESS = st.components.v2.component(
+    "address",
+    js="""
+export default function (component) {
+  const url = new URL(window.location.href)
+  if (url.search.slice(1) === component.data.query) return
+  url.search = component.data.query
+  window.history.replaceState(window.history.state, "", url)
+}
+""",
+)
+
+
+def scenario() -> Scenario:
+    """The scenario of this session; the first run reads it from the address."""
+    if "scenario" not in st.session_state:
+        first, view_first, problems = link.from_query(st.query_params)
+        st.session_state.update(scenario=first, view=view_first, sentences=problems, history=[])
+        forget_sweep()
+    return st.session_state.scenario
+
+
+def view() -> View:
+    """What is looked at."""
+    return st.session_state.view
+
+
+def take_sentences() -> list[str]:
+    """What is to be said on top of the page (a value that could not be used, a preset's note); each is shown once."""
+    sentences, st.session_state.sentences = st.session_state.sentences, []
+    return sentences
+
+
+def say(sentence: str) -> None:
+    """Leave a sentence for the next drawing of the page."""
+    st.session_state.sentences = [*st.session_state.sentences, sentence]
+
+
+def write_address() -> None:
+    """Put the link into the address bar without adding to its history."""
+    _ADDRESS(data={"query": _query()}, key="address")
+
+
+def address() -> str:
+    """The link that shows a teammate this page as it is now."""
+    return f"{st.context.url or ''}?{_query()}"
+
+
+def _query() -> str:
+    return urlencode(link.to_query(scenario(), view()))
+
+
+# --- changing the scenario
+
+
+def assign(new: Scenario) -> None:
+    """Make this the scenario, and remember the old one for undo."""
+    if new != scenario():
+        st.session_state.history = [*st.session_state.history, scenario()][-MOST_UNDO:]
+        st.session_state.scenario = new
+
+
+def change(**changes) -> None:
+    """Change some fields, or keep the scenario and say why not."""
+    try:
+        assign(scenario().change(**changes))
+    except ValueError as error:
+        say(f"{error}; the value before is kept.")
+
+
+def undo() -> None:
+    """Take back the last change."""
+    *st.session_state.history, st.session_state.scenario = st.session_state.history
+
+
+def reset() -> None:
+    """The default scenario and views."""
+    assign(Scenario())
+    st.session_state.view = View()
+
+
+def can_undo() -> bool:
+    """Whether there is a change to take back."""
+    return bool(st.session_state.history)
+
+
+def load_run(name: str) -> None:
+    """Take the scenario of a published run or example; the page then says what in it is published."""
+    run = presets.runs()[name]
+    assign(Scenario(**run.fields))
+    say(f"{run.label}: {run.note} Source: {run.source}")
+
+
+def load_model(name: str) -> None:
+    """Take the size (and experts) of a model, leaving the rest of the scenario."""
+    model = presets.models()[name]
+    sizes = {"num_params": model.num_params, "active_params": model.active_params, "seq_len": model.seq_len}
+    experts = {"num_experts": model.num_experts, "top_k": model.top_k}
+    change(**{field: value for field, value in (sizes | experts).items() if value is not None})
+
+
+def picker(kind: str) -> dict:
+    """A select box that loads a preset and then stands empty again."""
+    known, load = (presets.runs(), load_run) if kind == "run" else (presets.models(), load_model)
+    tied = _tie(f"pick_{kind}", None, _read_pick, load)
+    return {"options": list(known), "format_func": lambda name: known[name].label, "placeholder": "Choose one"} | tied
+
+
+def _read_pick(key: str, load) -> None:
+    if st.session_state[key]:
+        load(st.session_state[key])
+
+
+# --- widgets of scenario fields: each returns the arguments that tie a widget to its field
+
+
+def typed(name: str) -> dict:
+    """A text field that takes an exact value such as 7.3B; empty clears a field that may be empty."""
+    value = getattr(scenario(), name)
+    shown = "" if value is None else value if isinstance(value, str) else text.exact(value)
+    return _tie(f"typed_{name}", shown, _read_typed, name)
+
+
+def slider(name: str, options: list[float]) -> dict:
+    """A slider over readable values, standing at the one nearest to the field's."""
+    labels = {text.exact(option): option for option in options}
+    value = getattr(scenario(), name)
+    nearest = min(labels, key=lambda label: abs(_log(labels[label]) - _log(value)) if labels[label] != value else -1)
+    return {"options": list(labels)} | _tie(f"slider_{name}", nearest, _read_slider, name, labels)
+
+
+def choice(name: str) -> dict:
+    """A widget whose own value is the field's."""
+    return _tie(f"choice_{name}", getattr(scenario(), name), _read_choice, name)
+
+
+def view_choice(name: str) -> dict:
+    """A segmented control that sets a view switch."""
+    tied = _tie(f"view_{name}", getattr(view(), name), _read_view, name)
+    return {"options": link.VIEW_CHOICES[name], "required": True} | tied
+
+
+def _tie(key: str, value, read, *args) -> dict:
+    st.session_state[key] = value
+    return {"key": key, "on_change": read, "args": (key, *args)}
+
+
+def _read_typed(key: str, name: str) -> None:
+    written = st.session_state[key].strip()
+    if not written and name == "price_per_device_hour":
+        return change(**{name: None})
+    try:
+        value = link.parse_field(name, written)
+    except ValueError as error:
+        return say(f"{error}; the value before is kept.")
+    return change(**{name: value})
+
+
+def _read_slider(key: str, name: str, labels: dict[str, float]) -> None:
+    change(**{name: labels[st.session_state[key]]})
+
+
+def _read_choice(key: str, name: str) -> None:
+    change(**{name: st.session_state[key]})
+
+
+def _read_view(key: str, name: str) -> None:
+    st.session_state.view = dataclasses.replace(view(), **{name: st.session_state[key]})
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf
+
+
+# --- measurements
+
+
+def use_fit(found: Measurement) -> None:
+    """Put a fit into the scenario."""
+    changes, sentence = measured.fitted_changes(scenario(), found)
+    change(**changes)
+    if sentence:
+        say(sentence)
+
+
+def calibrate(run: Outlook) -> None:
+    """Set the plateau from the calibration form: a rate, or an MFU up to 1, at a batch size (by default this run's)."""
+    try:
+        rate = quantities.parse_number(st.session_state.calibrate_rate)
+        batch = st.session_state.calibrate_batch.strip()
+        size = quantities.parse_number(batch) if batch else run.tokens_per_step
+        assign(curves.calibrated(scenario(), size, rate))
+    except ValueError as error:
+        say(f"Calibrate: {error}; the plateau before is kept. Is it the whole job's rate, and the dense peak?")
+
+
+def forget_sweep() -> None:
+    """Drop the loaded data."""
+    st.session_state.update(sweep=None, source=None, answers={}, shown=(), fits={})
+
+
+def sweep() -> Sweep | None:
+    """The sweep that is loaded."""
+    scenario()
+    return st.session_state.sweep
+
+
+def shown_series() -> tuple[str, ...]:
+    """The series that lie over the theory."""
+    return st.session_state.shown
+
+
+def measurements(quantity: str) -> list[Measurement]:
+    """The shown series of one quantity with their fits, in real tokens, ready to draw; empty without a sweep."""
+    loaded = sweep()
+    found = [_measurement(loaded, name, quantity, scenario().padding_fraction) for name in shown_series()]
+    return [one for one in found if len(one.points)]
+
+
+def every_measurement() -> list[Measurement]:
+    """Every series of the loaded sweep with every quantity that it measured."""
+    padding = scenario().padding_fraction
+    found = [_measurement(sweep(), name, quantity, padding) for quantity in measured.FITS for name in sweep().series]
+    return [one for one in found if len(one.points)]
+
+
+def _measurement(loaded: Sweep, series: str, quantity: str, padding: float) -> Measurement:
+    """Fits cost milliseconds and a slider step does not change them: they are kept beside the sweep."""
+    kept = st.session_state.fits
+    if (series, quantity, padding) not in kept:
+        kept[series, quantity, padding] = measured.measurement(loaded, series, quantity, padding)
+    return kept[series, quantity, padding]
+
+
+# --- reading an upload: the bytes and the answers to its questions stay, so that a correction reads them again
+
+
+def upload() -> dict:
+    """The arguments of the file uploader."""
+    return {"key": "upload_file", "on_change": _read_upload}
+
+
+def _read_upload() -> None:
+    if st.session_state.upload_file is not None:
+        _load(st.session_state.upload_file.name, st.session_state.upload_file.getvalue())
+
+
+def load_pasted() -> None:
+    """Read the pasted text like a file."""
+    _load("pasted text", st.session_state.pasted.encode())
+
+
+def load_example() -> None:
+    """Read the sweep that ships with the project."""
+    path = sorted((presets.DATA / "measured").glob("throughput_cpu_*.csv"))[0]
+    _load(path.name, path.read_bytes())
+
+
+def _load(name: str, data: bytes, answers: dict | None = None) -> None:
+    answers = dict(answers or {})
+    try:
+        found = sweeps.read(data, name, answers)
+        if found.batch_unit == "sequences" and "seq_len" not in answers:
+            answers["seq_len"] = scenario().seq_len
+            found = sweeps.read(data, name, answers)
+    except SweepError as error:
+        return say(str(error))
+    shown = [series for series in shown_series() if series in found.series]
+    shown = tuple(shown) or found.series[:1]
+    st.session_state.update(sweep=found, source=(name, data), answers=answers, shown=shown, fits={})
+
+
+def _answer(key: str, name: str) -> None:
+    answers = st.session_state.answers | {name: st.session_state[key]}
+    _load(*st.session_state.source, answers)
+
+
+def answer_choice(question: Question) -> dict:
+    """A select box that answers a question about the file."""
+    value = st.session_state.answers.get(question.key, question.default)
+    return {"options": question.choices} | _tie(f"answer_{question.key}", value, _answer, question.key)
+
+
+def answer_number(question: Question) -> dict:
+    """A number field that answers a question about the file."""
+    value = st.session_state.answers.get(question.key, question.default)
+    return _tie(f"answer_{question.key}", value, _answer, question.key)
+
+
+def correct_column() -> None:
+    """Read the file again with one column taken for something else."""
+    columns = st.session_state.answers.get("columns", {})
+    columns = columns | {st.session_state.correct_header: st.session_state.correct_meaning}
+    _load(*st.session_state.source, st.session_state.answers | {"columns": columns})
+
+
+def series_choice(loaded: Sweep) -> dict:
+    """A multiselect of the series to show."""
+    return {"options": loaded.series} | _tie("series", list(shown_series()), _read_series)
+
+
+def _read_series(key: str) -> None:
+    st.session_state.shown = tuple(st.session_state[key])

@@ -1,0 +1,138 @@
+"""Tables as they are shown: numbers written out, columns named with units."""
+
+import pandas as pd
+
+from bsmath import critical, lr
+from bsmath.companions import Companion
+from bsmath.measured import Measurement
+from bsmath.outlook import Outlook
+from bsmath.scenario import Scenario
+from bsmath.sweeps import Sweep
+from pages.ui import measure, text
+
+
+def marked_batches(scenario: Scenario, run: Outlook) -> pd.DataFrame:
+    """B_crit, B_fast and the fastest feasible batch on the hyperbola: label, tokens_per_step, steps, tokens."""
+    named = {
+        "B_crit": scenario.critical_batch_size,
+        "B_fast": run.fastest_batch,
+        "fastest feasible": run.fastest_feasible_batch,
+    }
+    named = {label: size for label, size in named.items() if size > 0}
+    curve = critical.tradeoff(scenario.critical_batch_size, scenario.min_steps, list(named.values()))
+    return curve.assign(label=list(named))
+
+
+def worked_example(scenario: Scenario, run: Outlook) -> pd.DataFrame:
+    """Steps, tokens and the price of each doubling, from a sixteenth to sixteen times B_crit, with this run among them."""
+    knee = scenario.critical_batch_size
+    sizes = sorted({*(knee * 4.0**power for power in range(-2, 3)), run.tokens_per_step})
+    curve = critical.tradeoff(knee, scenario.min_steps, sizes)
+    doubled = critical.doubling_step_ratio(curve["tokens_per_step"], knee)
+    dearer = critical.doubling_token_ratio(curve["tokens_per_step"], knee)
+    return pd.DataFrame(
+        {
+            "B [tokens]": [
+                f"{text.count(size)} (this run)" if size == run.tokens_per_step else text.count(size) for size in sizes
+            ],
+            "Steps": curve["steps"].map(text.whole),
+            "Tokens": curve["tokens"].map(text.count),
+            "S / S_min": curve["step_overhead"].map(text.times),
+            "E / E_min": curve["token_overhead"].map(text.times),
+            "Next doubling: steps": doubled.map(text.times),
+            "Next doubling: tokens": dearer.map(text.times),
+        }
+    )
+
+
+def laws(predictions: pd.DataFrame) -> pd.DataFrame:
+    """Published laws at this scenario's size and tokens."""
+    return pd.DataFrame(
+        {
+            "Law": predictions["label"],
+            "Batch [tokens]": predictions["tokens_per_step"].map(text.count),
+            "What it predicts": predictions["definition"],
+            "Valid for": predictions["valid_range"],
+            "Source": predictions["source"],
+        }
+    )
+
+
+def rules(table: pd.DataFrame) -> pd.DataFrame:
+    """The learning-rate rules at this batch, with what each rests on."""
+    known = [lr.RULES[name] for name in table["rule"]]
+    return pd.DataFrame(
+        {
+            "Rule": [rule.label for rule in known],
+            "Rate": table["rate"].map(text.scientific),
+            "Against reference": table["ratio"].map(text.times),
+            "Local exponent": table["slope"].map("{:.2f}".format),
+            "Status": [rule.status for rule in known],
+            "Valid for": [rule.validity for rule in known],
+            "Source": [rule.source for rule in known],
+        }
+    )
+
+
+def companions(settings: list[Companion]) -> pd.DataFrame:
+    """What moves with the batch besides the rate."""
+    return pd.DataFrame(
+        {
+            "Setting": [one.name for one in settings],
+            "At the reference batch": [_setting(one.before) for one in settings],
+            "At this batch": [_setting(one.after) for one in settings],
+            "Why": [one.reason for one in settings],
+        }
+    )
+
+
+def _setting(value: float | None) -> str:
+    return "not possible" if value is None else f"{value:.5g}"
+
+
+def problems(loaded: Sweep) -> pd.DataFrame:
+    """What could not be used of a file, and what was done about it."""
+    rows = [
+        {
+            "Row": "whole file" if one.row is None else str(one.row),
+            "Column": one.column or "",
+            "What": one.what,
+            "What was done": one.action,
+        }
+        for one in loaded.problems
+    ]
+    return pd.DataFrame(rows)
+
+
+def columns(loaded: Sweep) -> pd.DataFrame:
+    """Each column of a file with what it was taken for."""
+    rows = [
+        {
+            "Column": column.header,
+            "Taken for": column.meaning or "not used",
+            "Unit": column.unit or "",
+            "First values": ", ".join(map(str, column.first_values)),
+            "Note": column.note or "",
+        }
+        for column in loaded.columns
+    ]
+    return pd.DataFrame(rows)
+
+
+def points(found: list[Measurement]) -> pd.DataFrame:
+    """The measured points of the shown series."""
+    return pd.concat([one.points.assign(series=one.series) for one in found], ignore_index=True)
+
+
+def every_series(found: list[Measurement]) -> pd.DataFrame:
+    """One row for each series and quantity: batches, fit with intervals, verdict."""
+    rows = [
+        {
+            "Series": one.series,
+            "Batches": len(one.points),
+            "Fit": measure.describe(one) if one.fit else "",
+            "Verdict": one.verdict,
+        }
+        for one in found
+    ]
+    return pd.DataFrame(rows)

@@ -1,0 +1,107 @@
+"""Numbers as text, with units and the precision that a reader can use. Nothing is computed here but the writing."""
+
+import math
+
+SUFFIXES = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
+
+
+def count(value: float, digits: int = 3) -> str:
+    """A large number with a suffix: 98.3k, 1M, 7.96B."""
+    if not math.isfinite(value):
+        return "no bound" if value > 0 else "unknown"
+    for size, suffix in SUFFIXES:
+        if abs(value) >= size * (1 - 0.5 * 10.0**-digits):
+            return f"{_significant(value / size, digits)}{suffix}"
+    return _significant(value, digits)
+
+
+def tokens(value: float) -> str:
+    """98.3k tokens."""
+    return f"{count(value)} tokens"
+
+
+def rate(value: float) -> str:
+    """136.8k tok/s."""
+    return f"{count(value, 4)} tok/s"
+
+
+def whole(value: float) -> str:
+    """Four significant digits with thousands separators: 558,600."""
+    return (
+        "no bound" if not math.isfinite(value) else f"{float(f'{value:.4g}'):,.0f}" if value >= 100 else f"{value:.3g}"
+    )
+
+
+def percent(fraction: float, digits: int = 2) -> str:
+    """66 %; below one percent the digits that matter are kept: 0.013 %."""
+    shown = _significant(
+        100 * fraction, digits if abs(fraction) < 0.1 else max(digits, len(f"{abs(100 * fraction):.0f}"))
+    )
+    return f"{shown} %"
+
+
+def times(ratio: float) -> str:
+    """A ratio: 1.25x, 11.2x, 0.0015x."""
+    return f"{_significant(ratio, 3)}x"
+
+
+def spread(values) -> str:
+    """How far apart the largest and the smallest are: 3.2x."""
+    return times(max(values) / min(values))
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the unit that reads best: 0.719 s, 12.4 min, 4.65 days, 3.2 years."""
+    if not math.isfinite(seconds):
+        return "no bound"
+    for size, unit in ((365.25 * 86400, "years"), (86400, "days"), (3600, "hours"), (60, "min"), (1, "s")):
+        if seconds >= 2 * size or (unit == "s" and seconds >= 0.1):
+            return f"{_significant(seconds / size, 3)} {unit}"
+    return f"{_significant(1e3 * seconds, 3)} ms"
+
+
+def scientific(value: float) -> str:
+    """A learning rate: 3e-4, 1.25e-4."""
+    mantissa, power = f"{value:.2e}".split("e")
+    return f"{float(mantissa):g}e{int(power)}"
+
+
+def flops(value: float) -> str:
+    """989 TFLOP/s."""
+    size, prefix = next(((s, p) for s, p in ((1e15, "P"), (1e12, "T"), (1e9, "G")) if value >= 2 * s), (1, ""))
+    return f"{_significant(value / size, 4)} {prefix}FLOP/s"
+
+
+def money(value: float) -> str:
+    """12,300, in whatever currency the price was typed."""
+    return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:.2f}"
+
+
+def between(low: float, high: float, write=count) -> str:
+    """An interval: 1.9k to 2.65k; an open end is said."""
+    if low <= 0 and not math.isfinite(high):
+        return "not identified"
+    if low <= 0:
+        return f"at most {write(high)}"
+    if not math.isfinite(high):
+        return f"at least {write(low)}"
+    return f"{write(low)} to {write(high)}"
+
+
+def exact(value: float) -> str:
+    """The shortest text that a typed field reads back as the same value: 796M, 524288, 0.0003."""
+    short = f"{value:.12g}"
+    best = (short if float(short) == value else repr(value)).replace("e+", "e").replace("e-0", "e-")
+    for size, suffix in SUFFIXES:
+        written = f"{value / size:.5g}"
+        if abs(value) >= size and float(written) * size == value and len(written) < len(best):
+            return f"{written}{suffix}"
+    return best
+
+
+def _significant(value: float, digits: int) -> str:
+    if value == 0:
+        return "0"
+    places = digits - 1 - math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))))
+    written = f"{value:,.{max(places, 0)}f}" if places >= 0 else f"{float(f'{value:.{digits - 1}e}'):,.0f}"
+    return written.rstrip("0").rstrip(".") if "." in written else written

@@ -1,0 +1,43 @@
+"""Upload: read a sweep, show what was recognized, let it be corrected, fit each series and lay it over the theory."""
+
+import streamlit as st
+
+from bsmath import sweeps
+from pages.ui import measure, shell, state, tables, uploads
+
+scenario = state.scenario()
+shell.frame(scenario, "pages/upload.py")
+
+uploads.choose()
+loaded = state.sweep()
+if loaded is None:
+    st.markdown(
+        "**Drop a CSV of one benchmark sweep, of steps to a target loss, or of both.** Column names may be yours; separator, "
+        "decimal comma and units in headers are found. The fit then appears on the Throughput and Critical batch pages, over "
+        "the theory. The file stays in this session: nothing is stored on the server, nothing enters the link but numbers that "
+        "you choose to use."
+    )
+    st.subheader("A template", anchor=False)
+    st.code(sweeps.TEMPLATE, language=None)
+    st.stop()
+
+uploads.summary(loaded)
+uploads.questions(loaded)
+uploads.problems(loaded)
+uploads.series(loaded)
+
+for quantity, title, page in (
+    ("tokens_per_second", "Throughput", "pages/throughput.py"),
+    ("steps", "Critical batch", "pages/critical_batch.py"),
+):
+    found = state.measurements(quantity)
+    if found:
+        st.subheader(title, anchor=False)
+        uploads.figure(scenario, found, quantity)
+        measure.fits(scenario, found)
+        shell.link_to(page, f"See it over the theory on the {title} page")
+
+st.subheader("Every series", anchor=False)
+st.dataframe(tables.every_series(state.every_measurement()), hide_index=True)
+with st.expander("What each column was taken for"):
+    uploads.columns(loaded)
