@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bsmath import checks, quantities
-from bsmath.scenario import CHOICES, FIELDS, FOLLOWERS, WHOLE, Scenario, checked
+from bsmath.scenario import CEILINGS, CHOICES, FIELDS, FOLLOWERS, WHOLE, Scenario, checked
 
 VERSION = 1
 """The version that new links carry."""
@@ -99,7 +99,7 @@ def _joined(scenario: Scenario, values: dict, problems: list[str]) -> Scenario:
         return scenario.change(**values)
     except ValueError as error:
         problems.append(f"{error}; its default is used.")
-        named = str(error).split()[0]
+        named = next(name for name in (str(error).split()[0], *CEILINGS) if name in values)
         return _joined(scenario, {name: value for name, value in values.items() if name != named}, problems)
 
 

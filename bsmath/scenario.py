@@ -12,6 +12,9 @@ from bsmath import checks, presets, quantities
 FOLLOWERS = {"active_params": "num_params", "noise_scale": "critical_batch_size"}
 """Fields that take the value of another until they are given one of their own."""
 
+CEILINGS = {"num_params": "active_params", "num_experts": "top_k"}
+"""Fields that another may not exceed."""
+
 CHOICES = {"goal": ("target", "budget"), "optimizer": ("adamw", "sgd")}
 """The words that a field may hold."""
 
@@ -121,12 +124,10 @@ class Scenario:
                 object.__setattr__(self, follower, getattr(self, leader))
         for field in FIELDS:
             object.__setattr__(self, field, checked(field, getattr(self, field)))
-        if self.active_params > self.num_params:
-            raise ValueError(
-                f"active_params must be at most num_params ({self.num_params:g}), got {self.active_params:g}"
-            )
-        if self.top_k > self.num_experts:
-            raise ValueError(f"top_k must be at most num_experts ({self.num_experts}), got {self.top_k}")
+        for ceiling, name in CEILINGS.items():
+            most, value = getattr(self, ceiling), getattr(self, name)
+            if value > most:
+                raise ValueError(f"{name} must be at most {ceiling} ({most:g}), got {value:g}")
 
     @property
     def peak_flops(self) -> float:

@@ -15,16 +15,16 @@ def pareto_figure(curve: pd.DataFrame, run: dict, marks: pd.DataFrame, measureme
     tokens. Measured series are drawn as points.
     """
     drawn = [
-        theme.line("every batch size", curve["steps"], curve["tokens"], theme.BLUE, "%{y:.4s} tokens"),
+        theme.line("every batch size", curve["steps"], curve["tokens"], theme.BLUE, "tokens"),
         *(
             _dot(mark.label, mark.steps, mark.tokens, color)
             for mark, color in zip(marks.itertuples(), (theme.GREEN, theme.PURPLE, theme.SKY), strict=False)
         ),
-        theme.this_run(run["steps"], run["tokens"], "%{y:.4s} tokens"),
+        theme.this_run(run["steps"], run["tokens"], "tokens"),
     ]
     for color, found in zip(theme.SERIES, measurements, strict=False):
         tokens = found.points["median"] * found.points["tokens_per_step"]
-        drawn.append(theme.points(found.series, found.points["median"], tokens, color, hover="%{y:.4s} tokens"))
+        drawn.append(theme.points(found.series, found.points["median"], tokens, color, "tokens"))
     x = theme.axis("Optimizer steps to the target, S", "log", _reach(drawn, "x"))
     y = theme.axis("Tokens to the target, E [tokens]", "log", _reach(drawn, "y"))
     return go.Figure({"data": drawn, "layout": theme.layout(x, y, hovermode="closest")})
@@ -34,9 +34,9 @@ def overhead_figure(curve: pd.DataFrame, run: dict, marks, batch_axis: BatchAxis
     """S/S_min and E/E_min against the batch: where the two curves cross, both are 2."""
     x = batch_axis.place(curve["tokens_per_step"])
     drawn = [
-        theme.line("steps, S / S_min", x, curve["step_overhead"], theme.BLUE, "%{y:.3s}x the least steps"),
-        theme.line("tokens, E / E_min", x, curve["token_overhead"], theme.GREEN, "%{y:.3s}x the least tokens"),
-        theme.this_run(batch_axis.place(run["tokens_per_step"]), run["step_overhead"], "%{y:.3s}x the least steps"),
+        theme.line("steps, S / S_min", x, curve["step_overhead"], theme.BLUE, "x the least steps"),
+        theme.line("tokens, E / E_min", x, curve["token_overhead"], theme.GREEN, "x the least tokens"),
+        theme.this_run(batch_axis.place(run["tokens_per_step"]), run["step_overhead"], "x the least steps"),
     ]
     ends = curve["tokens_per_step"].iloc[[0, -1]]
     marks = tuple((batch_axis.place(position), label) for position, label in marks)
@@ -48,9 +48,9 @@ def steps_figure(curve: pd.DataFrame, run: dict, marks, batch_axis: BatchAxis, m
     """Steps to the target against the batch, with measured series over the assumed curve."""
     x = batch_axis.place(curve["tokens_per_step"])
     drawn = [
-        theme.line("assumed", x, curve["steps"], theme.BLUE, "%{y:.4s} steps"),
-        *overlay.traces(measurements, batch_axis, "%{y:.4s} steps"),
-        theme.this_run(batch_axis.place(run["tokens_per_step"]), run["steps"], "%{y:.4s} steps"),
+        theme.line("assumed", x, curve["steps"], theme.BLUE, "steps"),
+        *overlay.traces(measurements, batch_axis, "steps"),
+        theme.this_run(batch_axis.place(run["tokens_per_step"]), run["steps"], "steps"),
     ]
     ends = [curve["tokens_per_step"].iloc[0], curve["tokens_per_step"].iloc[-1]]
     marks = tuple((batch_axis.place(position), label) for position, label in marks)
@@ -59,7 +59,7 @@ def steps_figure(curve: pd.DataFrame, run: dict, marks, batch_axis: BatchAxis, m
 
 
 def _dot(name: str, x: float, y: float, color: str) -> dict:
-    mark = theme.points(name, [x], [y], color, hover="%{y:.4s} tokens")
+    mark = theme.points(name, [x], [y], color, "tokens")
     mark["marker"] = {"color": color, "size": 11, "symbol": "circle"}
     return mark
 

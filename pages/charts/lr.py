@@ -20,7 +20,7 @@ def rules_figure(
     """
     x = batch_axis.place(rates["tokens_per_step"])
     drawn = [
-        theme.line(labels[rule], x, rates[rule], color, "%{y:.3~e}", dash=dash)
+        theme.line(labels[rule], x, rates[rule], color, "", dash=dash)
         for rule, color, dash in zip(labels, COLORS, DASHES, strict=False)
     ]
     tuned = theme.points(
@@ -28,9 +28,9 @@ def rules_figure(
         [batch_axis.place(reference["tokens_per_step"])],
         [reference["learning_rate"]],
         theme.GREEN,
-        hover="%{y:.3~e}",
+        "",
     )
-    drawn += [tuned, theme.this_run(batch_axis.place(run["tokens_per_step"]), run["learning_rate"], "%{y:.3~e}")]
+    drawn += [tuned, theme.this_run(batch_axis.place(run["tokens_per_step"]), run["learning_rate"], "")]
     marks = tuple((batch_axis.place(position), label) for position, label in marks)
     ends = rates["tokens_per_step"].iloc[0], rates["tokens_per_step"].iloc[-1]
     y = theme.axis("Peak learning rate", "log", exponentformat="power")

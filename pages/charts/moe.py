@@ -17,15 +17,13 @@ def load_figure(curve: pd.DataFrame, run: dict, matmul: float, marks, batch_axis
     ends = curve["tokens_per_step"].iloc[0], curve["tokens_per_step"].iloc[-1]
     drawn = [
         theme.band(x, curve["low"].to_numpy(), curve["high"].to_numpy(), theme.BLUE, "two standard deviations"),
-        theme.line("mean load", x, curve["tokens_per_expert"], theme.BLUE, "%{y:.4s} tokens per expert"),
-        theme.this_run(
-            batch_axis.place(run["tokens_per_step"]), run["tokens_per_expert"], "%{y:.4s} tokens per expert"
-        ),
+        theme.line("mean load", x, curve["tokens_per_expert"], theme.BLUE, "tokens per expert"),
+        theme.this_run(batch_axis.place(run["tokens_per_step"]), run["tokens_per_expert"], "tokens per expert"),
     ]
     if matmul:
         label = "least load for a compute-bound matmul"
         style = {"dash": "dot", "width": 1.5}
-        drawn.insert(1, theme.line(label, batch_axis.place(ends), [matmul] * 2, theme.GRAY, "%{y:.4s} tokens", **style))
+        drawn.insert(1, theme.line(label, batch_axis.place(ends), [matmul] * 2, theme.GRAY, "tokens", **style))
     marks = tuple((batch_axis.place(position), label) for position, label in marks)
     y = theme.axis("Tokens per expert [tokens]", "log")
     return go.Figure({"data": drawn, "layout": theme.layout(batch_axis.axis(*ends, "Tokens routed"), y, marks)})
@@ -38,10 +36,10 @@ def dropped_figure(curve: pd.DataFrame, factors: tuple[float, ...], run: dict) -
     """
     colors = (theme.RED, theme.PURPLE, theme.BLUE, theme.GREEN)
     drawn = [
-        theme.line(f"capacity factor {factor:g}", curve["routed_tokens"], curve[factor], color, "%{y:.3~g} % dropped")
+        theme.line(f"capacity factor {factor:g}", curve["routed_tokens"], curve[factor], color, "% dropped")
         for factor, color in zip(factors, colors, strict=False)
     ]
-    drawn.append(theme.this_run(run["routed_tokens"], run["dropped_percent"], "%{y:.3~g} % dropped"))
+    drawn.append(theme.this_run(run["routed_tokens"], run["dropped_percent"], "% dropped"))
     ends = curve["routed_tokens"].iloc[0], curve["routed_tokens"].iloc[-1]
     x = theme.axis("Tokens routed together [tokens]", "log", ends)
     y = theme.axis("Dropped tokens [%]", "linear", (0, 1.1 * max(float(curve[factors[0]].max()), 1)))
@@ -57,7 +55,7 @@ def distribution_figure(table: pd.DataFrame, capacity: float, mean: float) -> go
             "x": table["load"],
             "y": table["probability"],
             "marker": {"color": theme.BLUE, "line": {"width": 0}},
-            "hovertemplate": "%{y:.2~e}",
+            "hovertemplate": "%{y:.2e}",
         }
     ]
     ends = min(table["load"].iloc[0], mean), max(table["load"].iloc[-1], capacity * 1.02)

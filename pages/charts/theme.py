@@ -15,6 +15,7 @@ SERIES = (RED, PURPLE, SKY, ORANGE)
 """Colors of measured series; the theory's own are blue and green."""
 
 HEIGHT = 400
+HOVER = "%{customdata}"
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,27 @@ class BatchAxis:
     def axis(self, low: float, high: float, title: str = "Batch size") -> dict:
         """The axis between two batch sizes in tokens."""
         ends = self.place((low, high))
-        return axis(f"{title} [{self.unit} per step]", self.scale, ends)
+        return axis(f"{title} [{self.unit} per step]", self.scale, ends, hoverformat=".4s")
 
 
 def axis(title: str, scale: str = "linear", ends=None, **more) -> dict:
-    """An axis with a title that names the unit; on a log axis ticks stand at decades, written with k, M, G."""
-    log = {"dtick": 1} if scale == "log" and ends is not None and np.log10(ends[1] / ends[0]) > 2 else {}
+    """An axis with a title that names the unit; ticks are written with k, M, B, on a log axis at 1, 2 and 5 or at decades."""
+    wide = scale == "log" and (ends is None or np.log10(ends[1] / ends[0]) > 3)
+    log = {"dtick": 1 if wide else "D2"} if scale == "log" else {}
     span = {} if ends is None else {"range": list(np.log10(ends) if scale == "log" else ends)}
-    return {"title": {"text": title}, "type": scale, "exponentformat": "SI", **log, **span, **more}
+    return {"title": {"text": title}, "type": scale, "exponentformat": "B", **log, **span, **more}
+
+
+def readable(values, unit: str) -> list[str]:
+    """Values for a hover label, with the suffixes that the page uses (1B, not 1G) and their unit."""
+    return [f"{_suffixed(value)} {unit}" for value in np.atleast_1d(np.asarray(values, float)).tolist()]
+
+
+def _suffixed(value: float) -> str:
+    for size, suffix in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:.4g}{suffix}"
+    return f"{value:.4g}"
 
 
 def layout(x: dict, y: dict, marks: tuple = (), **more) -> dict:
@@ -75,8 +89,8 @@ def layout(x: dict, y: dict, marks: tuple = (), **more) -> dict:
     } | more
 
 
-def line(name: str, x, y, color: str, hover: str = "%{y:.4s}", **style) -> dict:
-    """A curve; `hover` writes its value and unit."""
+def line(name: str, x, y, color: str, unit: str, **style) -> dict:
+    """A curve; hovering writes its value with the unit."""
     return {
         "type": "scatter",
         "mode": "lines",
@@ -84,11 +98,12 @@ def line(name: str, x, y, color: str, hover: str = "%{y:.4s}", **style) -> dict:
         "x": np.asarray(x),
         "y": np.asarray(y),
         "line": {"color": color, "width": 2.5} | style,
-        "hovertemplate": hover,
+        "customdata": readable(y, unit),
+        "hovertemplate": HOVER,
     }
 
 
-def this_run(x: float, y: float, hover: str = "%{y:.4s}") -> dict:
+def this_run(x: float, y: float, unit: str) -> dict:
     """The mark of this run, the same in every chart."""
     return {
         "type": "scatter",
@@ -97,7 +112,8 @@ def this_run(x: float, y: float, hover: str = "%{y:.4s}") -> dict:
         "x": [x],
         "y": [y],
         "marker": {"symbol": "diamond", "size": 13, "color": ORANGE, "line": {"color": "#1a2129", "width": 1.5}},
-        "hovertemplate": hover,
+        "customdata": readable(y, unit),
+        "hovertemplate": HOVER,
     }
 
 
@@ -117,7 +133,7 @@ def band(x, low, high, color: str, name: str) -> dict:
     }
 
 
-def points(name: str, x, y, color: str, low=None, high=None, hover: str = "%{y:.4s}") -> dict:
+def points(name: str, x, y, color: str, unit: str, low=None, high=None) -> dict:
     """Measured points; bars from the lowest to the highest repeat."""
     error = {}
     if low is not None:
@@ -129,5 +145,6 @@ def points(name: str, x, y, color: str, low=None, high=None, hover: str = "%{y:.
         "x": np.asarray(x),
         "y": np.asarray(y),
         "marker": {"color": color, "size": 9, "symbol": "circle-open", "line": {"width": 2.5}},
-        "hovertemplate": hover,
+        "customdata": readable(y, unit),
+        "hovertemplate": HOVER,
     } | error

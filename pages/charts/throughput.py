@@ -18,13 +18,11 @@ def rate_figure(
     x = batch_axis.place(curve["tokens_per_step"])
     ends = [curve["tokens_per_step"].iloc[0], curve["tokens_per_step"].iloc[-1]]
     drawn = [
-        theme.line(
-            "plateau", batch_axis.place(ends), [plateau, plateau], theme.GRAY, "%{y:.4s} tok/s", dash="dot", width=1.5
-        ),
-        theme.line("rate", x, curve["tokens_per_second"], theme.BLUE, "%{y:.4s} tok/s"),
-        theme.line("goodput: rate x token efficiency", x, curve["goodput"], theme.GREEN, "%{y:.4s} tok/s"),
-        *overlay.traces(measurements, batch_axis, "%{y:.4s} tok/s"),
-        theme.this_run(batch_axis.place(run["tokens_per_step"]), run["tokens_per_second"], "%{y:.4s} tok/s"),
+        theme.line("plateau", batch_axis.place(ends), [plateau, plateau], theme.GRAY, "tok/s", dash="dot", width=1.5),
+        theme.line("rate", x, curve["tokens_per_second"], theme.BLUE, "tok/s"),
+        theme.line("goodput: rate x token efficiency", x, curve["goodput"], theme.GREEN, "tok/s"),
+        *overlay.traces(measurements, batch_axis, "tok/s"),
+        theme.this_run(batch_axis.place(run["tokens_per_step"]), run["tokens_per_second"], "tok/s"),
     ]
     top = max([plateau, *(found.points["high"].max() for found in measurements)])
     marks = tuple((batch_axis.place(position), label) for position, label in marks)
@@ -42,8 +40,8 @@ def time_figure(
     x = batch_axis.place(curve["tokens_per_step"])
     ends = [curve["tokens_per_step"].iloc[0], curve["tokens_per_step"].iloc[-1]]
     drawn = [
-        theme.line("time to the goal", x, curve["days"], theme.BLUE, "%{y:.3s} days"),
-        theme.this_run(batch_axis.place(run["tokens_per_step"]), run["days"], "%{y:.3s} days"),
+        theme.line("time to the goal", x, curve["days"], theme.BLUE, "days"),
+        theme.this_run(batch_axis.place(run["tokens_per_step"]), run["days"], "days"),
     ]
     least = float(np.min(curve["days"]))
     y = theme.axis("Wall-clock to the goal [days]", "log", (least / 1.3, min(curve["days"].max(), 40 * least)))

@@ -26,7 +26,7 @@ def draw(scenario: Scenario) -> None:
     _slid(
         "Parameters", "num_params", SIZES, "N, held in memory. `num_params`, model size; 7B and 7.3e9 are understood."
     )
-    _slid("Sequence length [tokens]", "seq_len", LENGTHS, "T. `block_size`, `max_seq_len`, `--seq-length`.")
+    _slid("Sequence [tokens]", "seq_len", LENGTHS, "T. `block_size`, `max_seq_len`, `--seq-length`.")
     _slid("MFU at the plateau", "mfu", FRACTIONS, "Model-FLOPs utilization at large batches, against the dense peak.")
     _slid(
         "B_crit [tokens]", "critical_batch_size", TOKENS, "Critical batch size, CBS: twice the least steps and tokens."

@@ -36,6 +36,9 @@ PAGES = (
     Page("pages/reference.py", "Reference", "Which formula, from where, and what is not covered?"),
 )
 
+METRIC_WIDTH = 170
+"""Pixels: four fit beside the sidebar at 1280, two on a phone of 390."""
+
 PLOT_CONFIG = {"displaylogo": False, "toImageButtonOptions": {"format": "png", "scale": 2}}
 
 
@@ -127,10 +130,12 @@ def chart(figure: go.Figure, key: str, alt: str, table: pd.DataFrame) -> None:
 
 
 def metrics(*shown: tuple[str, str, str]) -> None:
-    """Numbers in a row, each (label, value, consequence); they wrap on a phone."""
-    for column, (label, value, consequence) in zip(st.columns(len(shown)), shown, strict=True):
-        column.metric(label, value)
-        column.caption(consequence)
+    """Numbers in a row, each (label, value, consequence); on a phone two stand side by side."""
+    with st.container(horizontal=True):
+        for label, value, consequence in shown:
+            with st.container(width=METRIC_WIDTH, gap=None):
+                st.metric(label, value)
+                st.caption(consequence)
 
 
 def formula(latex: str, source: str) -> None:

@@ -6,7 +6,6 @@ button leads to the page before rather than through every slider step.
 """
 
 import dataclasses
-import math
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -145,11 +144,10 @@ def typed(name: str) -> dict:
 
 
 def slider(name: str, options: list[float]) -> dict:
-    """A slider over readable values, standing at the one nearest to the field's."""
-    labels = {text.exact(option): option for option in options}
+    """A slider over readable values; a value of the field that is not among them stands in its place between them."""
     value = getattr(scenario(), name)
-    nearest = min(labels, key=lambda label: abs(_log(labels[label]) - _log(value)) if labels[label] != value else -1)
-    return {"options": list(labels)} | _tie(f"slider_{name}", nearest, _read_slider, name, labels)
+    labels = {text.exact(option): option for option in sorted({*options, value})}
+    return {"options": list(labels)} | _tie(f"slider_{name}", text.exact(value), _read_slider, name, labels)
 
 
 def choice(name: str) -> dict:
@@ -189,10 +187,6 @@ def _read_choice(key: str, name: str) -> None:
 
 def _read_view(key: str, name: str) -> None:
     st.session_state.view = dataclasses.replace(view(), **{name: st.session_state[key]})
-
-
-def _log(value: float) -> float:
-    return math.log(value) if value > 0 else -math.inf
 
 
 # --- measurements

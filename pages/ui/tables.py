@@ -39,8 +39,8 @@ def worked_example(scenario: Scenario, run: Outlook) -> pd.DataFrame:
             "Tokens": curve["tokens"].map(text.count),
             "S / S_min": curve["step_overhead"].map(text.times),
             "E / E_min": curve["token_overhead"].map(text.times),
-            "Next doubling: steps": doubled.map(text.times),
-            "Next doubling: tokens": dearer.map(text.times),
+            "Next doubling: steps": doubled.map(text.signed),
+            "Next doubling: tokens": dearer.map(text.signed),
         }
     )
 

@@ -26,10 +26,15 @@ def rate(value: float) -> str:
 
 
 def whole(value: float) -> str:
-    """Four significant digits with thousands separators: 558,600."""
-    return (
-        "no bound" if not math.isfinite(value) else f"{float(f'{value:.4g}'):,.0f}" if value >= 100 else f"{value:.3g}"
-    )
+    """A count with thousands separators: exact below 100,000, four significant digits above: 53,125, 558,600."""
+    if not math.isfinite(value):
+        return "no bound"
+    return f"{value:.3g}" if value < 100 else f"{value:,.0f}" if value < 1e5 else f"{float(f'{value:.4g}'):,.0f}"
+
+
+def signed(ratio: float) -> str:
+    """A ratio as a change: -15 %, +70 %."""
+    return f"{'+' if ratio >= 1 else '-'}{percent(abs(ratio - 1))}"
 
 
 def percent(fraction: float, digits: int = 2) -> str:

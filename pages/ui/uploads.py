@@ -85,9 +85,10 @@ def columns(loaded: Sweep) -> None:
 
 def figure(scenario: Scenario, found: list[Measurement], quantity: str) -> None:
     """The shown series with their fits and bands."""
-    title = "Whole job [tok/s]" if quantity == "tokens_per_second" else "Optimizer steps to the target"
+    rate = quantity == "tokens_per_second"
+    title, unit = ("Whole job [tok/s]", "tok/s") if rate else ("Optimizer steps to the target", "steps")
     shell.chart(
-        measured_figure(found, title, shell.batch_axis(scenario)),
+        measured_figure(found, title, unit, shell.batch_axis(scenario)),
         key=f"measured_{quantity}",
         alt=f"{title} against batch size as measured, with fits and 90 % bands.",
         table=tables.points(found),

@@ -47,6 +47,7 @@ def test_version_1_address_means_the_same_for_ever():
         ({"batch_unit": "apples"}, "batch_unit must be one of tokens, sequences, got 'apples'"),
         ({"colour": "red"}, "Unknown parameter 'colour' was left out."),
         ({"v": "99"}, "v must be one of 1, got '99'; read as 1."),
+        ({"num_experts": "4"}, "top_k must be at most num_experts (4), got 8"),
         ({"active_params": "9e9"}, "active_params must be at most num_params"),
     ],
 )

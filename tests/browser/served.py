@@ -1,0 +1,76 @@
+"""A cold server of this checkout and a headless Chromium, for the browser tests, the benchmark and the screenshots."""
+
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).parent.parent.parent
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@contextmanager
+def server(script: str = "app.py", folder: Path = ROOT) -> Iterator[str]:
+    """Start the dashboard on a free port and yield its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}", "--server.headless=true"]
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(command, cwd=folder, **quiet)
+    try:
+        _wait(f"http://localhost:{port}/_stcore/health", process)
+        yield f"http://localhost:{port}"
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def _wait(health: str, process: subprocess.Popen) -> None:
+    for _ in range(200):
+        if process.poll() is not None:
+            raise RuntimeError(f"the server stopped with code {process.returncode}")
+        try:
+            urllib.request.urlopen(health, timeout=2)
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError("the server did not answer within 20 s")
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """A headless Chromium."""
+    with sync_playwright() as play:
+        launched = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        try:
+            yield launched
+        finally:
+            launched.close()
+
+
+def settle(page: Page) -> None:
+    """Wait until the script has run and every chart is drawn."""
+    page.get_by_role("heading", level=2).first.wait_for(timeout=30_000)
+    page.wait_for_function(
+        """() => !document.querySelector('[data-testid=stStatusWidget], [data-testid=stSkeleton]')
+        && [...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(chart => chart.querySelector('.main-svg'))""",
+        timeout=30_000,
+    )
+    page.wait_for_timeout(150)

@@ -1,0 +1,131 @@
+"""Every page, found by glob, runs without an exception: as it opens, with odd scenarios, and with a sweep over it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
+
+ODD = [
+    {},
+    {"goal": "budget", "optimizer": "sgd", "price_per_device_hour": "2.5"},
+    {"fixed_time": "0", "padding_fraction": "0.5", "batch_unit": "sequences", "batch_scale": "linear"},
+    {"num_params": "1e13", "data_parallel_size": "1000000", "grad_accum_steps": "1000000", "accelerator": "1e6"},
+    {"critical_batch_size": "1e10", "min_steps": "1", "seq_len": "16", "micro_batch_size": "1", "num_experts": "1", "top_k": "1"},
+    {"critical_batch_size": "100", "fixed_time": "100", "top_k": "64", "beta1": "0", "weight_decay": "0", "warmup_tokens": "0"},
+    {"num_experts": "100000", "top_k": "1", "capacity_factor": "0.1", "expert_parallel_size": "100000", "clip_norm": "0"},
+    {"num_params": "abc", "mfu": "7", "colour": "red", "x" * 5000: "y" * 5000},
+]  # fmt: skip
+
+
+def opened(page: str, query: dict | None = None) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30)
+    app.query_params.update(query or {})
+    if page != "app.py":
+        app.switch_page(page)
+    return app.run()
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("query", ODD, ids=lambda query: ",".join(query)[:40] or "default")
+def test_page_runs(page, query):
+    app = opened(page, query)
+    assert not app.exception, app.exception
+    assert app.header[0].value
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_names_what_a_link_got_wrong(page):
+    app = opened(page, {"num_params": "abc", "mfu": "7", "colour": "red"})
+    said = " ".join(warning.value for warning in app.warning)
+    assert "got 'abc'" in said and "mfu must be from 0.01 to 1, got 7" in said and "'colour'" in said
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_repeats_the_scenario_in_words(page):
+    app = opened(page, {"num_params": "7e9", "data_parallel_size": "64"})
+    assert "7B dense, 64 x NVIDIA H200 SXM, 6.29M tokens per step (3,072 x 2,048)" in app.caption[0].value
+
+
+def test_overview_shows_the_default_run():
+    metrics = {metric.label: metric.value for metric in opened("app.py").metric}
+    assert metrics["Tokens per step"] == "98.3k"
+    assert metrics["Rate, whole job"] == "136.8k tok/s"
+    assert metrics["Steps to target"] == "558,600"
+    assert metrics["Time to target"] == "4.65 days"
+
+
+def test_a_slider_moves_the_scenario_and_undo_takes_it_back():
+    app = opened("app.py")
+    slider = next(one for one in app.select_slider if one.label == "Parameters")
+    slider.set_value("7B").run()
+    assert "7B dense" in app.caption[0].value
+    next(button for button in app.button if button.label == "Undo").click().run()
+    assert "796M dense" in app.caption[0].value
+
+
+def test_a_typed_value_out_of_range_is_named_and_the_old_one_kept():
+    app = opened("app.py")
+    field = next(one for one in app.text_input if one.label == "MFU at the plateau, exact")
+    field.set_value("7").run()
+    assert "mfu must be from 0.01 to 1, got 7" in app.warning[0].value
+    assert next(one for one in app.text_input if one.label == "MFU at the plateau, exact").value == "0.71"
+
+
+def test_calibration_sets_the_plateau():
+    app = opened("pages/throughput.py")
+    app.text_input(key="calibrate_rate").set_value("120k")
+    next(button for button in app.button if button.label == "Calibrate").click().run()
+    metrics = {metric.label: metric.value for metric in app.metric}
+    assert not app.warning and metrics["This run"] == "120k tok/s"
+
+
+@pytest.mark.parametrize(
+    "rate, sentence", [("", "got ''"), ("1e9", "the measured step must last longer"), ("9", "mfu must be")]
+)
+def test_impossible_calibration_is_named(rate, sentence):
+    app = opened("pages/throughput.py")
+    app.text_input(key="calibrate_rate").set_value(rate)
+    next(button for button in app.button if button.label == "Calibrate").click().run()
+    assert not app.exception and sentence in app.warning[0].value
+
+
+def test_a_published_run_loads_and_says_what_is_published():
+    app = opened("app.py")
+    app.selectbox(key="pick_run").set_value("llama_3_1_405b").run()
+    assert "405B dense, 16,384 x NVIDIA H100 SXM" in app.caption[0].value
+    assert "Source:" in app.warning[0].value
+
+
+def test_the_example_lies_over_the_theory_and_its_fit_moves_the_scenario():
+    app = opened("pages/upload.py")
+    next(button for button in app.button if button.label == "Load the measured example").click().run()
+    assert not app.exception and not app.warning
+    app.switch_page("pages/throughput.py").run()
+    chart = json.loads(app.get("plotly_chart")[0].proto.spec)
+    assert any(trace["name"].startswith("fit of") for trace in chart["data"])
+    next(button for button in app.button if button.label == "Use fitted values").click().run()
+    chart = json.loads(app.get("plotly_chart")[0].proto.spec)
+    named = {trace["name"]: trace for trace in chart["data"]}
+    fitted = next(trace for name, trace in named.items() if name.startswith("fit of"))
+    assert max(fitted["y"]) <= 1.01 * named["plateau"]["y"][0]
+
+
+PASTED = [
+    ("", "empty"),
+    ("batch_tokens,step_time_s\n", "row"),
+    ("batch_tokens,step_time_s\n1024,nan\n2048,nan\n", "step_time"),
+    ("batch_tokens,steps_to_target\n0,100\n-5,80\n", "batch"),
+    ("apples,pears\n1,2\n3,4\n", "batch"),
+]
+
+
+@pytest.mark.parametrize("pasted, word", PASTED)
+def test_unreadable_text_is_one_sentence(pasted, word):
+    app = opened("pages/upload.py")
+    app.text_area(key="pasted").set_value(pasted)
+    next(button for button in app.button if button.label == "Read the pasted text").click().run()
+    assert not app.exception and len(app.warning) == 1 and word in app.warning[0].value
