@@ -14,8 +14,8 @@ st.markdown(words.verdict(scenario, run))
 shell.metrics(
     ("Tokens per step", text.count(run.tokens_per_step), f"{words.hyperbola_place(scenario, run)}"),
     (
-        "Rate, whole job",
-        text.rate(run.tokens_per_second),
+        "Rate [tok/s]",
+        text.count(run.tokens_per_second, 4),
         f"MFU {text.percent(run.mfu)}; {'compute' if run.compute_bound else 'overhead'}-bound, "
         f"{text.percent(run.plateau_fraction)} of the plateau",
     ),
@@ -53,8 +53,9 @@ with share:
     st.code(words.report(scenario, run, state.address()), language=None, wrap_lines=True)
 shell.view_switches()
 shell.formula(
-    r"T(B) = S_{min}\left(1 + \frac{B_{crit}}{B}\right)\left(t_{fixed} + \frac{B}{R}\right), \qquad "
-    r"B_{fast} = \sqrt{B_{half}\,B_{crit}}, \qquad B_{half} = t_{fixed} R",
-    "Derived: the steps/tokens hyperbola (McCandlish et al. 2018, arXiv 1812.06162) times a step time linear in the batch; "
+    r"T(B) = S_{min}\left(1 + \frac{B_{crit}}{B}\right)\left(t_{fixed} + \frac{B}{R}\right)",
+    r"B_{fast} = \sqrt{B_{half}\,B_{crit}}",
+    r"B_{half} = t_{fixed} R",
+    source="Derived: the steps/tokens hyperbola (McCandlish et al. 2018, arXiv 1812.06162) times a step time linear in the batch; "
     "goodput after Pollux (Qiao et al. 2021). What both leave out stands on the Reference page.",
 )

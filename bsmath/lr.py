@@ -1,10 +1,12 @@
-"""How the peak learning rate moves with the batch, and what must move with it: decay, betas, warmup, clipping.
+"""Learning rate against batch size: scaling rules through one tuned point, and the settings that move with the batch.
 
-    constant eta_0      square root eta_0 sqrt(B/B_0)      linear eta_0 B/B_0
-    saturating eta_max / (1 + B_n/B)          surge 2 eta_max / (sqrt(B_s/B) + sqrt(B/B_s))
+    constant     eta_0                                    linear  eta_0 B/B_0
+    square root  eta_0 sqrt(B/B_0)                        saturating  eta_0 ((1 + B_n/B_0) / (1 + B_n/B))^alpha
+    surge        eta_0 (sqrt(B_s/B_0) + sqrt(B_0/B_s)) / (sqrt(B_s/B) + sqrt(B/B_s))
+    AdamW memory 1/(eta lambda) steps                     beta half-life  B ln(1/2)/ln(beta) tokens
 
-Every rule passes through the reference: rate eta_0 tuned at batch B_0. None is universal (Shallue et al. 2018, arXiv
-1811.03600): each says where it holds. `numeric` is a float, an array or a Series.
+Every rule gives the reference rate eta_0 at the reference batch B_0; none is universal (Shallue et al. 2018, arXiv
+1811.03600). `RULES` lists them with what each rests on. B is tokens per step; `numeric` is a float, array or Series.
 """
 
 from collections.abc import Callable
@@ -12,109 +14,148 @@ from dataclasses import dataclass
 
 import numpy as np
 
+LOG_STEP = 1e-4
+"""Half-width of `local_slope` in ln B: truncation about 1e-9, rounding about 1e-12."""
+
 
 def constant(tokens_per_step, reference_learning_rate, reference_tokens_per_step, saturation_batch=None):
-    """The reference rate at every batch.
-
-    Parameters
-    ----------
-    tokens_per_step : numeric
-        Batch B. [tokens]
-    reference_learning_rate : numeric
-        Rate eta_0 tuned at the reference batch.
-    reference_tokens_per_step : numeric
-        B_0. [tokens]
-    saturation_batch : numeric
-        Not used here; all rules take the same arguments so that they can be drawn together. [tokens]
-    """
-    return reference_learning_rate * (tokens_per_step / tokens_per_step)
+    """The reference rate at every batch. Parameters as in `saturating`, saturation_batch unused."""
+    return reference_learning_rate * (tokens_per_step / reference_tokens_per_step) ** 0  # the power gives B's shape
 
 
 def square_root(tokens_per_step, reference_learning_rate, reference_tokens_per_step, saturation_batch=None):
-    """eta_0 sqrt(B/B_0): keeps the noise and the signal that each token adds to Adam's update. Arguments of `constant`."""
+    """eta_0 sqrt(B/B_0). Parameters as in `saturating`, saturation_batch unused.
+
+    Where noise dominates, an Adam step's variance eta^2 does not depend on B, and its signal grows as eta sqrt(B). With
+    1/B steps per token, eta ~ sqrt(B) keeps variance and signal per *token*; variance per step was never at stake.
+    """
     return reference_learning_rate * np.sqrt(tokens_per_step / reference_tokens_per_step)
 
 
 def linear(tokens_per_step, reference_learning_rate, reference_tokens_per_step, saturation_batch=None):
-    """eta_0 B/B_0: k small steps of SGD taken as one, while the gradient hardly moves. Arguments of `constant`."""
+    """eta_0 B/B_0. Parameters as in `saturating`, saturation_batch unused."""
     return reference_learning_rate * tokens_per_step / reference_tokens_per_step
 
 
-def saturating(tokens_per_step, reference_learning_rate, reference_tokens_per_step, saturation_batch):
-    """eta_max / (1 + B_n/B) through the reference: linear below B_n, flat above. Arguments of `constant`."""
-    below = 1 + saturation_batch / reference_tokens_per_step
-    return reference_learning_rate * below / (1 + saturation_batch / tokens_per_step)
+def saturating(tokens_per_step, reference_learning_rate, reference_tokens_per_step, saturation_batch, exponent=1):
+    """eta_max / (1 + B_n/B)^alpha through the reference: linear far below B_n (alpha = 1), constant far above.
+
+    Derived for SGD, alpha = 1 (McCandlish et al. 2018, arXiv 1812.06162, eq. 2.6); empirical for AdamW. Their grid rule
+    (eq. A.3) has alpha from 0.5 to 1 for Adam; 0.5 is also how far noise shrinks Adam's mean step per coordinate.
+
+    Parameters
+    ----------
+    tokens_per_step : numeric
+        Global batch size B. [tokens]
+    reference_learning_rate : numeric
+        Peak rate eta_0 tuned at the reference batch.
+    reference_tokens_per_step : numeric
+        B_0. [tokens]
+    saturation_batch : numeric
+        B_n, at which the rate is 2^-alpha of its limit: SGD's noise scale, or AdamW's fitted one. [tokens]
+    exponent : numeric
+        alpha.
+
+    Returns
+    -------
+    numeric
+        Peak learning rate.
+    """
+    at_reference, here = 1 + saturation_batch / reference_tokens_per_step, 1 + saturation_batch / tokens_per_step
+    return reference_learning_rate * (at_reference / here) ** exponent
 
 
 def surge(tokens_per_step, reference_learning_rate, reference_tokens_per_step, saturation_batch):
-    """2 eta_max / (sqrt(B_s/B) + sqrt(B/B_s)) through the reference: peaks at B_s, then falls. Arguments of `constant`."""
-    reference = _surge(reference_tokens_per_step / saturation_batch)
-    return reference_learning_rate * _surge(tokens_per_step / saturation_batch) / reference
+    """Peak rate that rises as sqrt(B), peaks at B_s = saturation_batch and falls. Parameters as in `saturating`."""
+    at_reference, here = reference_tokens_per_step / saturation_batch, tokens_per_step / saturation_batch
+    return reference_learning_rate * (at_reference**-0.5 + at_reference**0.5) / (here**-0.5 + here**0.5)
 
 
-def _surge(ratio):
-    return 2 / (np.sqrt(1 / ratio) + np.sqrt(ratio))
-
-
-def local_slope(rule: Callable, tokens_per_step, *arguments):
-    """Local exponent d ln rate / d ln B of a rule, by a central difference of one percent in B."""
-    high, low = rule(tokens_per_step * 1.005, *arguments), rule(tokens_per_step / 1.005, *arguments)
-    return np.log(high / low) / (2 * np.log(1.005))
+def local_slope(function, tokens_per_step, *args):
+    """Local exponent d ln(rate) / d ln(B) of function(B, *args), by a central difference in ln B."""
+    above = function(tokens_per_step * np.exp(LOG_STEP), *args)
+    below = function(tokens_per_step * np.exp(-LOG_STEP), *args)
+    return np.log(above / below) / (2 * LOG_STEP)
 
 
 def adamw_timescale_steps(learning_rate, weight_decay):
-    """Steps over which AdamW forgets its weights, 1/(eta lambda), with PyTorch's decay. [steps]"""
-    return 1 / (learning_rate * weight_decay)
+    """Steps over which AdamW forgets, 1/(eta lambda); inf without decay. [steps]
+
+    Derived for decay multiplied by the rate, as in PyTorch (Wang and Aitchison 2024, arXiv 2405.13698).
+    """
+    with np.errstate(divide="ignore"):
+        return np.divide(1, learning_rate * weight_decay)
 
 
 def adamw_timescale_tokens(tokens_per_step, learning_rate, weight_decay):
-    """The same in tokens, B/(eta lambda) (Wang and Aitchison 2024, arXiv 2405.13698). [tokens]"""
+    """Tokens over which AdamW forgets, B/(eta lambda); over the run's tokens D it is a share of the run. [tokens]"""
     return tokens_per_step * adamw_timescale_steps(learning_rate, weight_decay)
 
 
 def weight_decay_keeping_timescale(weight_decay, batch_ratio, learning_rate_ratio):
-    """AdamW's lambda that keeps B/(eta lambda) when B and eta change by these ratios. Derived."""
+    """lambda B_new/B / (eta_new/eta), which keeps B/(eta lambda) in tokens (derived, Wang and Aitchison 2024).
+
+    Decay that is not multiplied by the rate ("independent") takes a learning_rate_ratio of 1.
+    """
     return weight_decay * batch_ratio / learning_rate_ratio
 
 
-def beta_half_life_tokens(tokens_per_step, beta):
-    """Tokens after which a moment has forgotten half, B ln(1/2)/ln(beta) (Marek et al. 2025, arXiv 2507.07101). [tokens]"""
-    return tokens_per_step * np.log(0.5) / np.log(beta)
-
-
 def beta_keeping_half_life(beta, batch_ratio):
-    """Beta that keeps its half-life in tokens, beta^k. Empirical: better at small batches than a fixed beta."""
+    """beta^(B_new/B), which keeps an average's half-life in tokens (derived).
+
+    That keeping it is best is empirical (Marek et al. 2025, arXiv 2507.07101); most production runs keep 0.9 and 0.95.
+    """
     return beta**batch_ratio
 
 
+def beta_half_life_tokens(tokens_per_step, beta):
+    """Tokens after which a gradient's weight in an average halves, B ln(1/2)/ln(beta); 0 where beta is 0. [tokens]"""
+    with np.errstate(divide="ignore"):
+        return tokens_per_step * np.log(0.5) / np.log(beta)
+
+
+def beta_from_half_life(tokens_per_step, half_life_tokens):
+    """beta = 2^(-B/t_half) for a half-life in tokens; 1e7 is Marek et al.'s default for the second moment."""
+    return 2 ** (-tokens_per_step / half_life_tokens)
+
+
 def beta_malladi(beta, batch_ratio):
-    """1 - k (1 - beta), the square-root rule's beta (Malladi et al. 2022, arXiv 2205.10287); nan where k (1 - beta) reaches 1."""
-    step = batch_ratio * (1 - np.asarray(beta, float))
-    return np.where(step < 1, 1 - step, np.nan)[()]
+    """1 - k (1 - beta) for k = B_new/B, the square-root rule's beta; nan once k (1 - beta) reaches 1.
+
+    Derived in the noise-dominated limit of small rates (Malladi et al. 2022, arXiv 2205.10287); beta^k agrees while
+    k (1 - beta) is small and exists beyond.
+    """
+    scaled = 1 - batch_ratio * (1 - beta)
+    return scaled * np.where(scaled > 1e-12, 1, np.nan)  # not 0: 1 - 10 (1 - 0.9) leaves 2e-16 of float noise
+
+
+def epsilon_malladi(epsilon, batch_ratio):
+    """epsilon/sqrt(k), the square-root rule's Adam epsilon: it follows sqrt(v), which falls as 1/sqrt(B) (derived)."""
+    return epsilon / np.sqrt(batch_ratio)
 
 
 def warmup_steps(warmup_tokens, tokens_per_step):
-    """Steps of a warmup defined in tokens. [steps]"""
+    """Steps of a warmup that is defined in tokens. [steps]"""
     return warmup_tokens / tokens_per_step
 
 
 def clip_norm_ratio(tokens_per_step, reference_tokens_per_step, noise_scale):
-    """Expected gradient norm at B over that at B_0, from |g_B| ~ |G| sqrt(1 + B_noise/B). Derived."""
-    return np.sqrt((1 + noise_scale / tokens_per_step) / (1 + noise_scale / reference_tokens_per_step))
+    """|g_B|/|g_B0| = sqrt((1 + B_n/B) / (1 + B_n/B_0)): a clip threshold times this clips as often (derived)."""
+    return np.sqrt(1 + noise_scale / tokens_per_step) / np.sqrt(1 + noise_scale / reference_tokens_per_step)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One learning-rate rule."""
+    """A learning-rate rule and what it rests on."""
 
     label: str
-    """As it is shown."""
+    """Name for legends."""
     function: Callable
-    """(tokens_per_step, reference_learning_rate, reference_tokens_per_step, saturation_batch) -> rate."""
+    """(tokens_per_step, reference_learning_rate, reference_tokens_per_step, saturation_batch) -> peak learning rate."""
     saturation: str | None
-    """Scenario field that holds its saturation batch."""
+    """Scenario field that holds its saturation batch; None where it has none."""
     optimizers: tuple[str, ...]
-    """Optimizers that it is claimed for."""
+    """Values of the scenario's optimizer that it was made for."""
     status: str
     """Derived, empirical or rule of thumb."""
     validity: str
@@ -123,23 +164,23 @@ class Rule:
     """Citation."""
 
 
-RULES = {
+RULES: dict[str, Rule] = {
     "constant": Rule(
         label="Constant",
         function=constant,
         saturation=None,
         optimizers=("adamw", "sgd"),
-        status="rule of thumb",
-        validity="Adam at large batches, where the best rate has gone flat",
-        source="what the saturating laws tend to; nothing to scale",
+        status="derived (limit of saturating SGD), empirical for AdamW",
+        validity="far above the saturation batch",
+        source="McCandlish et al. 2018, arXiv 1812.06162, eq. 2.6",
     ),
     "square_root": Rule(
         label="Square root",
         function=square_root,
         saturation=None,
         optimizers=("adamw",),
-        status="derived (noise-dominated, small rate)",
-        validity="B well below the noise scale, B/B_0 (1 - beta) < 1; in measured grids only locally",
+        status="derived (small-rate limit)",
+        validity="noise-dominated gradients, small rates; wins only locally in the largest public grid",
         source="Malladi et al. 2022, arXiv 2205.10287",
     ),
     "linear": Rule(
@@ -147,36 +188,36 @@ RULES = {
         function=linear,
         saturation=None,
         optimizers=("sgd",),
-        status="derived (SGD)",
-        validity="B well below the noise scale, after warmup; for Adam it wins nowhere in measured grids",
+        status="derived (limit of saturating SGD)",
+        validity="SGD far below the noise scale, after warmup; wins nowhere for AdamW in the largest public grid",
         source="Goyal et al. 2017, arXiv 1706.02677",
     ),
     "saturating_sgd": Rule(
-        label="Saturating, SGD",
+        label="Saturating (SGD)",
         function=saturating,
         saturation="noise_scale",
         optimizers=("sgd",),
-        status="derived (quadratic model)",
-        validity="SGD and momentum, every B while B is far below the dataset",
+        status="derived",
+        validity="local quadratic model, SGD; saturates in practice a bit below the noise scale",
         source="McCandlish et al. 2018, arXiv 1812.06162, eq. 2.6",
     ),
     "saturating_adamw": Rule(
-        label="Saturating, AdamW",
+        label="Saturating (AdamW)",
         function=saturating,
         saturation="adam_saturation_batch",
         optimizers=("adamw",),
-        status="empirical (best by AICc in 16 of 17 groups of the largest public grid)",
-        validity="once B_n is fitted to your own sweep; B_n grows with training length",
-        source="form of McCandlish et al. 2018, app. A.2; fitted to public AdamW grids",
+        status="empirical",
+        validity="best by AICc in 16 of 17 groups (10 batches, 12 rates, cosine); local slope from about 0.65 at small "
+        "batches to about 0 at large ones; its saturation batch grows with training length",
+        source="fitted to the largest public grid of rates and batches; form of McCandlish et al. 2018",
     ),
     "surge": Rule(
         label="Surge (Adam)",
         function=surge,
         saturation="surge_peak_batch",
         optimizers=("adamw",),
-        status="derived (sign-like updates), peak fitted",
-        validity="up to a few times the peak; the fall beyond is not to be extrapolated",
+        status="derived (sign-like updates), peak batch to be fitted",
+        validity="up to and around the peak; not to be extrapolated beyond, where the true optimum tends to a constant",
         source="Li et al. 2024, arXiv 2405.14578",
     ),
 }
-"""Every rule by name; the page draws them all."""

@@ -59,16 +59,17 @@ shell.chart(
 shell.view_switches()
 
 st.subheader("The table of this scenario", anchor=False)
-st.dataframe(tables.worked_example(scenario, run), hide_index=True)
+st.table(tables.worked_example(scenario, run), hide_index=True)
 st.subheader("What published laws say", anchor=False)
 predictions = laws.predictions(scenario.num_params, run.tokens)
 st.markdown(words.laws_spread(predictions, scenario.num_params, run.tokens))
-st.dataframe(tables.laws(predictions), hide_index=True)
+st.table(tables.laws(predictions), hide_index=True)
 
 shell.formula(
-    r"S = S_{min}\left(1 + \frac{B_{crit}}{B}\right), \qquad E = B\,S = E_{min}\left(1 + \frac{B}{B_{crit}}\right), \qquad "
+    r"S = S_{min}\left(1 + \frac{B_{crit}}{B}\right)",
+    r"E = B\,S = E_{min}\left(1 + \frac{B}{B_{crit}}\right)",
     r"\left(\frac{S}{S_{min}} - 1\right)\left(\frac{E}{E_{min}} - 1\right) = 1",
-    "Derived from a local quadratic model with the learning rate tuned at every batch (McCandlish et al. 2018, arXiv "
+    source="Derived from a local quadratic model with the learning rate tuned at every batch (McCandlish et al. 2018, arXiv "
     "1812.06162, eq. 2.11). Measured on five language models of 85M to 1.2B: residuals of 4 to 8 %. Where the rate is not "
     "tuned, or small batches cost tokens too, it does not hold.",
 )

@@ -15,14 +15,14 @@ suggested = curves.rate_by(chosen, scenario, run.tokens_per_step)
 
 st.markdown(words.rate_advice(scenario, run, rates, suggested))
 shell.metrics(
-    ("Suggested centre", text.scientific(suggested), f"{lr.RULES[chosen].label}; sweep a factor 2 either side"),
+    ("Center of a sweep", text.scientific(suggested), f"{lr.RULES[chosen].label}; sweep a factor 2 either side"),
     (
         "Spread of the rules",
         text.spread(rates["rate"]),
         f"{text.scientific(rates['rate'].min())} to {text.scientific(rates['rate'].max())} for {scenario.optimizer}",
     ),
     (
-        "Batch against reference",
+        "B / B_0",
         text.times(run.reference_ratio),
         f"{text.scientific(scenario.learning_rate)} was tuned at {text.tokens(scenario.reference_tokens_per_step)}",
     ),
@@ -47,11 +47,11 @@ st.markdown(
     "local slope falls from about 0.65 at small batches to about 0 at large ones. Linear wins nowhere there, square root only "
     "locally, and one global exponent misleads. The optimum is flat: a factor 2 in rate stays within 0.2 % of the best loss."
 )
-st.dataframe(tables.rules(rates), hide_index=True)
+st.table(tables.rules(rates), hide_index=True)
 shell.view_switches()
 
 st.subheader("What else moves with the batch", anchor=False)
-st.dataframe(tables.companions(companions(scenario, run, suggested)), hide_index=True)
+st.table(tables.companions(companions(scenario, run, suggested)), hide_index=True)
 st.markdown(
     "**Why Adam is not SGD.** SGD's step is proportional to the gradient, so below the noise scale averaging k batches allows a "
     "k times larger rate. Adam divides by the gradient's own size: where noise dominates, its step per coordinate does not "
@@ -59,9 +59,11 @@ st.markdown(
     "adds the same; it does not keep the variance per update, which was already fixed."
 )
 shell.formula(
-    r"\eta_{lin} = \eta_0 \frac{B}{B_0}, \quad \eta_{sqrt} = \eta_0 \sqrt{\frac{B}{B_0}}, \quad "
-    r"\eta_{sat} = \frac{\eta_{max}}{1 + B_n/B}, \quad \eta_{surge} = \frac{2\,\eta_{max}}{\sqrt{B_s/B} + \sqrt{B/B_s}}",
-    "Linear: Goyal et al. 2017 (arXiv 1706.02677), SGD. Square root: Malladi et al. 2022 (2205.10287). Saturating: McCandlish et al. "
+    r"\eta_{lin} = \eta_0 \frac{B}{B_0}",
+    r"\eta_{sqrt} = \eta_0 \sqrt{\frac{B}{B_0}}",
+    r"\eta_{sat} = \frac{\eta_{max}}{1 + B_n/B}",
+    r"\eta_{surge} = \frac{2\,\eta_{max}}{\sqrt{B_s/B} + \sqrt{B/B_s}}",
+    source="Linear: Goyal et al. 2017 (arXiv 1706.02677), SGD. Square root: Malladi et al. 2022 (2205.10287). Saturating: McCandlish et al. "
     "2018 (1812.06162), derived for SGD, empirical for AdamW. Surge: Li et al. 2024 (2405.14578). Decay: Wang and Aitchison "
     "2024 (2405.13698). Half-life of betas: Marek et al. 2025 (2507.07101). Shallue et al. 2018 found no rule universal.",
 )

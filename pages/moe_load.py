@@ -16,19 +16,19 @@ load = expert_load(scenario, run)
 st.markdown(words.experts_verdict(scenario, load))
 shell.metrics(
     (
-        "Tokens per expert, routed together",
+        "Per expert, together",
         text.count(load.group_mean),
-        f"of {text.tokens(load.routed)}: one micro-batch in each of {scenario.expert_parallel_size} replicas",
+        f"tokens, of {text.count(load.routed)} routed together: a micro-batch of {text.plural(scenario.expert_parallel_size, 'replica')}",
     ),
     (
-        "Tokens per expert, global batch",
+        "Per expert, global",
         text.count(load.global_mean),
-        f"of {text.tokens(run.padded_tokens_per_step)}: what an expert's gradient sees per step",
+        f"tokens, of {text.count(run.padded_tokens_per_step)}: what an expert's gradient sees in a step",
     ),
     (
-        f"Dropped at capacity {scenario.capacity_factor:g}",
+        "Dropped",
         text.percent(load.dropped),
-        f"capacity {text.count(load.capacity)} tokens, if routing is uniform",
+        f"above {text.count(load.capacity)} tokens (factor {scenario.capacity_factor:g}), if routing is uniform",
     ),
     (
         "Load CV",
@@ -63,7 +63,8 @@ st.markdown(
     "**Uniform routing is the best case.** Sampling noise shrinks as more tokens are routed together; a skewed router does not. "
     "Measured routers are 10 to 230 times more uneven than this: load CV 0.3 to 1.35 in OLMoE, 0.04 to 0.18 in Mixtral, and "
     "a capacity factor of 1.25 dropped 4 to 11 % of tokens in OLMoE on web text. A larger batch cannot repair that; a "
-    "balancing loss or bias can. Dropless models (DeepSeek-V3, MegaBlocks) have no capacity factor and drop nothing."
+    "balancing loss or bias can. Dropless models (DeepSeek-V3, MegaBlocks) have no capacity factor and drop nothing. Teeth at "
+    "the left of the chart are real: capacity is a whole number of tokens."
 )
 spread = moe.load_distribution(load.routed, scenario.num_experts, scenario.top_k)
 shell.chart(
@@ -74,8 +75,10 @@ shell.chart(
 )
 shell.view_switches()
 shell.formula(
-    r"X \sim Binomial(M, k/E), \qquad CV = \sqrt{\frac{1-p}{Mp}}, \qquad "
-    r"f = \frac{Mp\,P[Bin(M-1,p) \geq C] - C\,P[Bin(M,p) \geq C+1]}{Mp}, \qquad C = \lceil CF \cdot Mk/E \rceil",
-    "Derived, exact under uniform routing. M tokens are routed together (micro-batch x expert-parallel group), not the global "
+    r"X \sim Binomial(M, k/E)",
+    r"CV = \sqrt{\frac{1-p}{Mp}}",
+    r"f = \frac{Mp\,P[Bin(M-1,p) \geq C] - C\,P[Bin(M,p) \geq C+1]}{Mp}",
+    r"C = \lceil CF \cdot Mk/E \rceil",
+    source="Derived, exact under uniform routing. M tokens are routed together (micro-batch x expert-parallel group), not the global "
     "batch. Capacity as in Switch (Fedus et al. 2021) and Megatron-LM. Measured loads: public OLMoE and Mixtral counts.",
 )

@@ -15,25 +15,30 @@ st.markdown(
 st.subheader("What a step consumes", anchor=False)
 shell.formula(
     r"B = b \cdot a \cdot d \cdot T \cdot (1 - padding)",
-    "Exact. Micro-batch x accumulation x replicas x sequence length. Hardware pays for padded tokens, optimization gains from real "
+    source="Exact. Micro-batch x accumulation x replicas x sequence length. Hardware pays for padded tokens, optimization gains from real "
     "ones. Replicas leave out tensor-, pipeline- and context-parallel ranks.",
 )
 st.subheader("What the hardware gives", anchor=False)
 shell.formula(
-    r"R = \frac{n \cdot peak \cdot MFU}{6N}, \qquad tok/s = \frac{B}{t_{fixed} + B/R}, \qquad B_{half} = t_{fixed} R",
-    "Empirical (63 public sweeps; worst residual at most 5 % in 20, 5 to 15 % in 23, above in 20). 6N: Kaplan et al. 2020, arXiv "
+    r"R = \frac{n \cdot peak \cdot MFU}{6N}",
+    r"tok/s = \frac{B}{t_{fixed} + B/R}",
+    r"B_{half} = t_{fixed} R",
+    source="Empirical (63 public sweeps; worst residual at most 5 % in 20, 5 to 15 % in 23, above in 20). 6N: Kaplan et al. 2020, arXiv "
     "2001.08361. Peaks are dense BF16; vendors print the sparse figure, twice as high.",
 )
 st.subheader("What the optimizer gets", anchor=False)
 shell.formula(
-    r"S = S_{min}(1 + B_{crit}/B), \qquad E = E_{min}(1 + B/B_{crit}), \qquad E_{min} = S_{min} B_{crit}",
-    "Derived under a local quadratic model with the rate tuned at every batch: McCandlish et al. 2018, arXiv 1812.06162.",
+    r"S = S_{min}(1 + B_{crit}/B)",
+    r"E = E_{min}(1 + B/B_{crit})",
+    r"E_{min} = S_{min} B_{crit}",
+    source="Derived under a local quadratic model with the rate tuned at every batch: McCandlish et al. 2018, arXiv 1812.06162.",
 )
 st.subheader("What both give together", anchor=False)
 shell.formula(
-    r"goodput = \frac{tok/s}{1 + B/B_{crit}}, \qquad B_{fast} = \sqrt{B_{half} B_{crit}}, \qquad "
+    r"goodput = \frac{tok/s}{1 + B/B_{crit}}",
+    r"B_{fast} = \sqrt{B_{half} B_{crit}}",
     r"T_{min} = S_{min}\left(\sqrt{t_{fixed}} + \sqrt{B_{crit}/R}\right)^2",
-    "Derived: setting the derivative of S(B) t(B) to zero. Goodput: Pollux (Qiao et al. 2021, OSDI).",
+    source="Derived: setting the derivative of S(B) t(B) to zero. Goodput: Pollux (Qiao et al. 2021, OSDI).",
 )
 st.subheader("How a sweep is fitted", anchor=False)
 st.markdown(
@@ -43,10 +48,10 @@ st.markdown(
     '("at least", "at most") says that the data set no bound.'
 )
 st.subheader("Published laws for the batch size", anchor=False)
-st.dataframe(tables.laws(laws.predictions(scenario.num_params, run.tokens)), hide_index=True)
+st.table(tables.laws(laws.predictions(scenario.num_params, run.tokens)), hide_index=True)
 st.caption("Evaluated at this scenario's parameters and tokens. Laws in the loss need a loss and are left out here.")
 st.subheader("Words", anchor=False)
-st.dataframe(glossary.table(), hide_index=True)
+st.table(glossary.table(), hide_index=True)
 st.subheader("What this theory does not cover", anchor=False)
 st.markdown(
     """

@@ -13,23 +13,23 @@ most = throughput.batch_at_plateau_fraction(0.9, run.half_batch)
 st.markdown(words.rate_verdict(scenario, run))
 shell.metrics(
     (
-        "Plateau, whole job",
-        text.rate(run.plateau),
-        f"{text.percent(scenario.mfu)} of {text.flops(scenario.peak_flops)} dense, {run.num_devices:,} devices",
+        "Plateau [tok/s]",
+        text.count(run.plateau, 4),
+        f"{text.percent(scenario.mfu)} of {text.flops(scenario.peak_flops)} dense, {text.plural(run.num_devices, 'device')}",
     ),
     (
-        "This run",
-        text.rate(run.tokens_per_second),
+        "This run [tok/s]",
+        text.count(run.tokens_per_second, 4),
         f"MFU {text.percent(run.mfu)}, a step takes {text.duration(run.step_time)}",
     ),
     (
-        "Half the plateau at",
-        text.tokens(run.half_batch),
-        f"90 % at {text.count(most)}; {text.duration(scenario.fixed_time)} fixed per step",
+        "B_half [tokens]",
+        text.count(run.half_batch),
+        f"half the plateau; 90 % at {text.count(most)}. {text.duration(scenario.fixed_time)} fixed per step",
     ),
     (
-        "Goodput",
-        text.rate(run.goodput),
+        "Goodput [tok/s]",
+        text.count(run.goodput, 4),
         f"{text.percent(run.token_efficiency)} of the rate counts toward the target",
     ),
 )
@@ -62,9 +62,11 @@ with right:
     measure.implied(scenario, run)
 
 shell.formula(
-    r"t = t_{fixed} + \frac{P}{R}, \qquad R = \frac{n \cdot peak \cdot MFU}{6N}, \qquad tok/s = \frac{B}{t}, \qquad "
+    r"t = t_{fixed} + \frac{P}{R}",
+    r"R = \frac{n \cdot peak \cdot MFU}{6N}",
+    r"tok/s = \frac{B}{t}",
     r"goodput = \frac{tok/s}{1 + B/B_{crit}}",
-    "Empirical: over 63 public sweeps the straight line's worst residual is at most 5 % in 20, 5 to 15 % in 23, above in 20. P "
+    source="Empirical: over 63 public sweeps the straight line's worst residual is at most 5 % in 20, 5 to 15 % in 23, above in 20. P "
     "counts padded tokens, B real ones. 6N is model FLOPs without attention scores or recomputation (Kaplan et al. 2020, "
     "arXiv 2001.08361); goodput is Pollux's (Qiao et al. 2021, OSDI).",
 )

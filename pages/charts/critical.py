@@ -1,6 +1,5 @@
 """Charts of the steps/tokens hyperbola."""
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -25,8 +24,8 @@ def pareto_figure(curve: pd.DataFrame, run: dict, marks: pd.DataFrame, measureme
     for color, found in zip(theme.SERIES, measurements, strict=False):
         tokens = found.points["median"] * found.points["tokens_per_step"]
         drawn.append(theme.points(found.series, found.points["median"], tokens, color, "tokens"))
-    x = theme.axis("Optimizer steps to the target, S", "log", _reach(drawn, "x"))
-    y = theme.axis("Tokens to the target, E [tokens]", "log", _reach(drawn, "y"))
+    x = theme.axis("Optimizer steps to the target, S", "log", theme.reach(drawn, "x"))
+    y = theme.axis("Tokens to the target, E [tokens]", "log", theme.reach(drawn, "y"))
     return go.Figure({"data": drawn, "layout": theme.layout(x, y, hovermode="closest")})
 
 
@@ -54,7 +53,7 @@ def steps_figure(curve: pd.DataFrame, run: dict, marks, batch_axis: BatchAxis, m
     ]
     ends = [curve["tokens_per_step"].iloc[0], curve["tokens_per_step"].iloc[-1]]
     marks = tuple((batch_axis.place(position), label) for position, label in marks)
-    y = theme.axis("Optimizer steps to the target, S", "log")
+    y = theme.axis("Optimizer steps to the target, S", "log", theme.reach(drawn, "y"))
     return go.Figure({"data": drawn, "layout": theme.layout(batch_axis.axis(*ends), y, marks)})
 
 
@@ -62,9 +61,3 @@ def _dot(name: str, x: float, y: float, color: str) -> dict:
     mark = theme.points(name, [x], [y], color, "tokens")
     mark["marker"] = {"color": color, "size": 11, "symbol": "circle"}
     return mark
-
-
-def _reach(drawn: list[dict], side: str) -> tuple[float, float]:
-    """A little beyond everything drawn on one side."""
-    values = np.concatenate([np.asarray(trace[side], float) for trace in drawn])
-    return values.min() / 1.3, values.max() * 1.3

@@ -33,5 +33,5 @@ def rules_figure(
     drawn += [tuned, theme.this_run(batch_axis.place(run["tokens_per_step"]), run["learning_rate"], "")]
     marks = tuple((batch_axis.place(position), label) for position, label in marks)
     ends = rates["tokens_per_step"].iloc[0], rates["tokens_per_step"].iloc[-1]
-    y = theme.axis("Peak learning rate", "log", exponentformat="power")
+    y = theme.axis("Peak learning rate", "log", theme.reach(drawn, "y"))
     return go.Figure({"data": drawn, "layout": theme.layout(batch_axis.axis(*ends), y, marks)})

@@ -25,7 +25,7 @@ def load_figure(curve: pd.DataFrame, run: dict, matmul: float, marks, batch_axis
         style = {"dash": "dot", "width": 1.5}
         drawn.insert(1, theme.line(label, batch_axis.place(ends), [matmul] * 2, theme.GRAY, "tokens", **style))
     marks = tuple((batch_axis.place(position), label) for position, label in marks)
-    y = theme.axis("Tokens per expert [tokens]", "log")
+    y = theme.axis("Tokens per expert [tokens]", "log", theme.reach(drawn, "y"))
     return go.Figure({"data": drawn, "layout": theme.layout(batch_axis.axis(*ends, "Tokens routed"), y, marks)})
 
 
@@ -41,8 +41,9 @@ def dropped_figure(curve: pd.DataFrame, factors: tuple[float, ...], run: dict) -
     ]
     drawn.append(theme.this_run(run["routed_tokens"], run["dropped_percent"], "% dropped"))
     ends = curve["routed_tokens"].iloc[0], curve["routed_tokens"].iloc[-1]
+    top = max(float(curve[factors[0]].max()), 1)
     x = theme.axis("Tokens routed together [tokens]", "log", ends)
-    y = theme.axis("Dropped tokens [%]", "linear", (0, 1.1 * max(float(curve[factors[0]].max()), 1)))
+    y = theme.axis("Dropped tokens [%]", "linear", (-0.03 * top, 1.1 * top))
     return go.Figure({"data": drawn, "layout": theme.layout(x, y)})
 
 

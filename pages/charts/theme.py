@@ -36,15 +36,30 @@ class BatchAxis:
     def axis(self, low: float, high: float, title: str = "Batch size") -> dict:
         """The axis between two batch sizes in tokens."""
         ends = self.place((low, high))
-        return axis(f"{title} [{self.unit} per step]", self.scale, ends, hoverformat=".4s")
+        return axis(f"{title} [{self.unit} per step]", self.scale, ends)
 
 
 def axis(title: str, scale: str = "linear", ends=None, **more) -> dict:
-    """An axis with a title that names the unit; ticks are written with k, M, B, on a log axis at 1, 2 and 5 or at decades."""
-    wide = scale == "log" and (ends is None or np.log10(ends[1] / ends[0]) > 3)
-    log = {"dtick": 1 if wide else "D2"} if scale == "log" else {}
+    """An axis with a title that names the unit; on a log axis ticks stand at decades, or at 1, 2 and 5 where it is short."""
     span = {} if ends is None else {"range": list(np.log10(ends) if scale == "log" else ends)}
-    return {"title": {"text": title}, "type": scale, "exponentformat": "B", **log, **span, **more}
+    ticks = _log_ticks(*ends) if scale == "log" and ends is not None else {}
+    return {"title": {"text": title}, "type": scale, "exponentformat": "B", **span, **ticks, **more}
+
+
+def _log_ticks(low: float, high: float) -> dict:
+    decades = np.log10(high / low)
+    mantissas = (1, 2, 5) if decades < 2.2 else (1,)
+    step = max(1, int(np.ceil(decades / 8)))
+    powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1, step)
+    places = [float(f"{mantissa}e{power}") for power in powers for mantissa in mantissas]
+    return {"tickvals": places, "ticktext": [_suffixed(place) for place in places]}
+
+
+def reach(drawn: list[dict], side: str) -> tuple[float, float]:
+    """A little beyond everything positive that is drawn on one side, `x` or `y`, for a log axis."""
+    values = np.concatenate([np.asarray(trace[side], float) for trace in drawn])
+    values = values[np.isfinite(values) & (values > 0)]
+    return values.min() / 1.3, values.max() * 1.3
 
 
 def readable(values, unit: str) -> list[str]:
@@ -56,7 +71,7 @@ def _suffixed(value: float) -> str:
     for size, suffix in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
             return f"{value / size:.4g}{suffix}"
-    return f"{value:.4g}"
+    return f"{value:.4g}" if abs(value) >= 0.01 or value == 0 else f"{value:.3g}".replace("e-0", "e-")
 
 
 def layout(x: dict, y: dict, marks: tuple = (), **more) -> dict:

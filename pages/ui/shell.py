@@ -138,7 +138,8 @@ def metrics(*shown: tuple[str, str, str]) -> None:
                 st.caption(consequence)
 
 
-def formula(latex: str, source: str) -> None:
-    """A formula with its status and source."""
-    st.latex(latex)
+def formula(*latex: str, source: str) -> None:
+    """Formulas, one a line so that none is cut on a phone, with their status and source."""
+    for line in latex:
+        st.latex(line)
     st.caption(source)

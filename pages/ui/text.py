@@ -2,6 +2,9 @@
 
 import math
 
+GAP = "\u00a0"
+"""No line breaks between a number and its unit."""
+
 SUFFIXES = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 
 
@@ -17,12 +20,12 @@ def count(value: float, digits: int = 3) -> str:
 
 def tokens(value: float) -> str:
     """98.3k tokens."""
-    return f"{count(value)} tokens"
+    return f"{count(value)}{GAP}tokens"
 
 
 def rate(value: float) -> str:
     """136.8k tok/s."""
-    return f"{count(value, 4)} tok/s"
+    return f"{count(value, 4)}{GAP}tok/s"
 
 
 def whole(value: float) -> str:
@@ -38,11 +41,18 @@ def signed(ratio: float) -> str:
 
 
 def percent(fraction: float, digits: int = 2) -> str:
-    """66 %; below one percent the digits that matter are kept: 0.013 %."""
+    """66 %; below one percent the digits that matter are kept, down to 0.001 %."""
+    if 0 < abs(fraction) < 1e-5:
+        return f"under 0.001{GAP}%"
     shown = _significant(
         100 * fraction, digits if abs(fraction) < 0.1 else max(digits, len(f"{abs(100 * fraction):.0f}"))
     )
-    return f"{shown} %"
+    return f"{shown}{GAP}%"
+
+
+def plural(number: int, noun: str) -> str:
+    """1 device, 64 devices."""
+    return f"{number:,}{GAP}{noun}{'' if number == 1 else 's'}"
 
 
 def times(ratio: float) -> str:
@@ -61,8 +71,8 @@ def duration(seconds: float) -> str:
         return "no bound"
     for size, unit in ((365.25 * 86400, "years"), (86400, "days"), (3600, "hours"), (60, "min"), (1, "s")):
         if seconds >= 2 * size or (unit == "s" and seconds >= 0.1):
-            return f"{_significant(seconds / size, 3)} {unit}"
-    return f"{_significant(1e3 * seconds, 3)} ms"
+            return f"{_significant(seconds / size, 3)}{GAP}{unit}"
+    return f"{_significant(1e3 * seconds, 3)}{GAP}ms"
 
 
 def scientific(value: float) -> str:
@@ -74,7 +84,7 @@ def scientific(value: float) -> str:
 def flops(value: float) -> str:
     """989 TFLOP/s."""
     size, prefix = next(((s, p) for s, p in ((1e15, "P"), (1e12, "T"), (1e9, "G")) if value >= 2 * s), (1, ""))
-    return f"{_significant(value / size, 4)} {prefix}FLOP/s"
+    return f"{_significant(value / size, 4)}{GAP}{prefix}FLOP/s"
 
 
 def money(value: float) -> str:

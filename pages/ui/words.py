@@ -90,7 +90,7 @@ def report(scenario: Scenario, run: Outlook, address: str) -> str:
             f"{text.tokens(run.fastest_batch)}; within 5 % of the best from {text.count(run.flat_range[0])} to "
             f"{text.count(run.flat_range[1])})",
         ]
-    return "\n".join([*lines, address])
+    return "\n".join([*lines, address]).replace(text.GAP, " ")
 
 
 def hyperbola_place(scenario: Scenario, run: Outlook) -> str:
@@ -169,13 +169,16 @@ def rate_advice(scenario: Scenario, run: Outlook, table: pd.DataFrame, suggested
 
 def experts_verdict(scenario: Scenario, load: ExpertLoad) -> str:
     """Whether the experts get enough tokens, in one or two sentences."""
+    dense = "The scenario's model is dense; this is what an expert layer would see. " * (
+        scenario.active_params == scenario.num_params
+    )
     if scenario.num_experts == scenario.top_k:
         return "**Every token goes to every expert**: nothing is routed, so no load is uneven and nothing is dropped."
     starved = f"; about {text.count(load.idle)} of {scenario.num_experts} experts get none" if load.idle >= 0.05 else ""
     return (
         f"**Each expert gets about {text.count(load.group_mean)} tokens of those routed together{starved}**, give or take "
         f"{text.percent(load.cv)}. With uniform routing a capacity factor of {scenario.capacity_factor:g} drops "
-        f"{text.percent(load.dropped)} of them; real routers drop more."
+        f"{text.percent(load.dropped)} of them; real routers drop more. {dense}"
     )
 
 

@@ -13,7 +13,7 @@ TEN = {
     "num_params": "1.2e9", "seq_len": "4096", "mfu": "0.5", "critical_batch_size": "2e6", "min_steps": "30000",
     "micro_batch_size": "8", "grad_accum_steps": "2", "data_parallel_size": "4", "fixed_time": "0.1", "learning_rate": "0.0006",
 }  # fmt: skip
-SUMMARY = "1.2B dense, 4 x NVIDIA H200 SXM, 262k tokens per step (64 x 4,096)"
+SUMMARY = "1.2B dense, 4 x NVIDIA H200 SXM, 262k\u00a0tokens per step (64 x 4,096)"
 EXAMPLE = sorted((served.ROOT / "data/measured").glob("throughput_cpu_*.csv"))[0]
 ADDRESSES = ["", *(page.path.removeprefix("pages/").removesuffix(".py") for page in shell.PAGES[1:])]
 
@@ -168,5 +168,5 @@ def test_phone_shows_the_answer_without_a_sidebar(chromium, address):
     served.settle(page)
     expect(page.get_by_text("796M dense, 1 x NVIDIA H200 SXM")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    answer = page.get_by_text("Keep 98.3k tokens per step").bounding_box()
+    answer = page.get_by_text("Keep 98.3k\u00a0tokens per step").bounding_box()
     assert answer["y"] + answer["height"] < 844
