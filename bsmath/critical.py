@@ -93,6 +93,10 @@ def tradeoff(critical_batch_size, min_steps, tokens_per_step=None) -> pd.DataFra
     )
 
 
+U_SHAPED = 0.15
+"""Share by which the smallest batch may need more tokens than the cheapest before the sweep is called U-shaped."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class HyperbolaFit:
     """The hyperbola fitted to measured steps to one target loss."""
@@ -149,6 +153,12 @@ class HyperbolaFit:
             )
         if self.line.exact:
             return False, "Two batch sizes always fit exactly: measure a third before trusting either number."
+        cheapest, excess = self.cheapest
+        if excess > U_SHAPED:
+            return False, (
+                f"Tokens are U-shaped in the batch: the smallest needs {excess:.0%} more than {cheapest:,.0f} tokens per step, "
+                "which no hyperbola does (fixed betas, decay or minimum rate are the likely cause). Leave out what lies below."
+            )
         if np.isinf(high):
             return False, (
                 "Every batch lies below the knee: S_min is not identified, and B_crit has only a lower bound. "
@@ -163,11 +173,19 @@ class HyperbolaFit:
         return True, f"The knee lies inside what the data can tell.{wide}"
 
     @property
+    def tokens(self) -> np.ndarray:
+        """Measured tokens to the target, from the smallest to the largest batch. [tokens]"""
+        return (np.exp(self.line.log_y) / self.line.x)[::-1]
+
+    @property
     def tokens_fall(self) -> bool:
-        """Whether B S falls by more than the scatter from the smallest to the largest batch, and never rises much."""
-        tokens = np.exp(self.line.log_y) / self.line.x
-        order = np.argsort(-self.line.x)
-        return tokens[order][-1] < 0.8 * tokens[order][0] and tokens[order][-1] <= 1.05 * tokens.min()
+        """Whether tokens fall by a fifth or more from the smallest to the largest batch and are about least there."""
+        return bool(self.tokens[-1] < 0.8 * self.tokens[0] and self.tokens[-1] <= 1.05 * self.tokens.min())
+
+    @property
+    def cheapest(self) -> tuple[float, float]:
+        """The batch with the least measured tokens [tokens], and how much more the smallest batch needs, as a share."""
+        return float(1 / self.line.x[::-1][self.tokens.argmin()]), float(self.tokens[0] / self.tokens.min() - 1)
 
 
 def fit_hyperbola(tokens_per_step, steps) -> HyperbolaFit:

@@ -36,8 +36,8 @@ def parse_number(text: str, decimal: str = ".") -> float:
     Parameters
     ----------
     text : str
-        Digits with an exponent, an SI suffix (k, M, B = G, T; Ki, Mi, Gi, Ti), thousands separators or a power such as 2^20.
-        A separator counts as one only between groups of three digits.
+        Digits with an exponent, an SI suffix (k, M, B = G, T; Ki, Mi, Gi, Ti), thousands separators or a power such
+        as 2^20. A separator counts as one only between groups of three digits.
     decimal : str
         Decimal mark, "." or ",".
 

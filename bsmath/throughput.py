@@ -137,6 +137,10 @@ def plateau_from_rate(padded_tokens_per_step, padded_tokens_per_second, fixed_ti
     return padded_tokens_per_step / (padded_tokens_per_step / padded_tokens_per_second - fixed_time)
 
 
+MISFIT = 0.15
+"""Worst relative residual above which the straight line is called wrong; in public sweeps a third lies above it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class StepTimeFit:
     """The step time fitted to a measured throughput sweep."""
@@ -190,6 +194,12 @@ class StepTimeFit:
         largest = self.line.x[-1]
         if self.line.exact:
             return False, "Two batch sizes always fit exactly: measure a third before trusting either number."
+        worst = np.abs(self.line.residuals).argmax()
+        if abs(self.line.residuals[worst]) > MISFIT:
+            return False, (
+                f"A straight line does not describe this sweep: at {self.line.x[worst]:,.0f} tokens per step it is off by "
+                f"{abs(self.line.residuals[worst]):.0%} (a broken point, kernels that change with the size, or other hardware)."
+            )
         if np.isinf(high):
             return False, "Step time hardly grows with the batch: the plateau lies beyond every batch measured."
         if largest < self.half_batch:

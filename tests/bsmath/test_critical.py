@@ -161,6 +161,13 @@ def test_falling_tokens_are_refused_with_the_cause():
     assert not identified and "learning rate" in sentence
 
 
+def test_u_shaped_tokens_are_said():
+    steps = steps_to_target(BATCHES, 2e6, 1e4)
+    steps[0] *= 1.5
+    identified, sentence = fit_hyperbola(BATCHES, steps).verdict()
+    assert not identified and "U-shaped" in sentence and "300,000 tokens per step" in sentence
+
+
 def test_two_batches_give_no_interval():
     fit = fit_hyperbola([1e5, 1e6], [1e5, 2e4])
     assert not fit.verdict()[0] and "third" in fit.verdict()[1]

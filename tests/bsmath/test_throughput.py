@@ -159,9 +159,16 @@ def test_a_sweep_that_ends_below_half_the_plateau_is_called_a_guess():
     assert not fit.verdict()[0] and "extrapolated" in fit.verdict()[1]
 
 
+def test_a_broken_point_is_named():
+    rates = tokens_per_second(SWEEP, FIXED, LIMIT)
+    rates[3] *= 0.4
+    identified, sentence = fit_step_time(SWEEP, rates).verdict()
+    assert not identified and "at 16,384 tokens per step it is off by" in sentence
+
+
 def test_a_falling_rate_is_said():
     rates = tokens_per_second(SWEEP, FIXED, LIMIT)
-    rates[-1] *= 0.7
+    rates[-1] *= 0.85
     assert "falls by" in fit_step_time(SWEEP, rates).verdict()[1]
 
 

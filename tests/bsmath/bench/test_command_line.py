@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-TINY = "--global-batch-sizes 1,4,2 --seq-len 16 --layers 1 --width 16 --heads 2 --steps 2 --warmup-steps 1 --device cpu".split()
+TINY = "--global-batch-sizes 1,4,2 --seq-len 16 --layers 1 --width 16 --heads 2 --steps 2 --warmup-steps 1 --threads 1".split()
 WITHOUT_TORCH = "import sys; sys.modules['torch'] = None; from bsmath.bench.__main__ import main; main(sys.argv[1:])"
 
 
@@ -26,7 +26,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 def test_a_tiny_sweep_prints_and_writes_every_measurement(tmp_path):
     pytest.importorskip("torch")
     out = tmp_path / "sweep.csv"
-    done = bench("throughput", *TINY, "--micro-batch-size", 2, "--repeats", 2, "--threads", 1, "--out", out)
+    done = bench("throughput", *TINY, "--micro-batch-size", 2, "--repeats", 2, "--device", "cpu", "--out", out)
     assert (done.returncode, done.stderr) == (0, "")
     printed = [line for line in done.stdout.splitlines() if not line.startswith("#")]
     written = rows(out)

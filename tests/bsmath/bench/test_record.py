@@ -100,7 +100,7 @@ def test_the_header_is_the_documented_one():
         f"# machine: {record.processor()}, ",
         "# device: cuda (NVIDIA H200), 8 CPU threads used",
         ", PyTorch 2.13.0",
-        "# model: GPT, 4 layers, width 128, 4 heads, 796000000 parameters",
+        "# model: GPT, 4 layers, width 64, 2 heads, 796000000 parameters",
         "# dtype: float32",
         "# steps: 3 warm-up steps left out, then 10 measured",
     ],

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from bsmath import sweeps
 
-HEADERS = "batch batch_tokens batch_seqs micro_batch accum replicas n_gpus seq_len tok/s tok/s/gpu samples/s step_time_ms".split()
+HEADERS = "batch batch_tokens batch_seqs micro_batch accum replicas n_gpus seq_len tok/s tok/s/gpu samples/s".split()
+HEADERS += ["step_time_ms"]
 HEADERS += [
     "steps_per_s",
     "steps",
@@ -43,13 +44,16 @@ CELLS = "8 16 32768 0 -1 nan inf OOM N/A - 1e308 1e-308 9e999 4k 1,5 719.1ms 2^2
         (pickle.dumps([1]), "f.csv must be text such as CSV, got a Python pickle, which is never opened"),
         (b"a,b\n\xff\x01", "f.csv must be text, got bytes that are not (the first at 4)"),
         (b"batch_tokens,tok/s\n", "f.csv must have usable rows below its header line, got none"),
-        (b"1 8.1\n2 7.9\n", "f.csv must hold a table with a header line, or benchmark lines, got numbers without a header line"),
+        (b"1 8.1\n2 7.9\n", "f.csv must hold a table with a header line, or benchmark lines, "
+         "got numbers without a header line"),
         (b'{"a": 1,\n"b": 2}', "f.csv must hold a table with a header line, or benchmark lines, got JSON or a log"),
         (b"tok/s,x\n1,2\n2,3\n", "f.csv must have a batch column such as batch_tokens, batch_size with seq_len, or "
          "micro_batch with accum and replicas, got the columns tok/s, x"),
-        (b"batch_tokens,loss\n1,2\n2,3\n", "f.csv must have a result column (tokens_per_s, tokens_per_s_per_gpu, step_time_s, samples_per_s, "
+        (b"batch_tokens,loss\n1,2\n2,3\n", "f.csv must have a result column (tokens_per_s, tokens_per_s_per_gpu, "
+         "step_time_s, samples_per_s, "
          "steps_per_s, steps_to_target or tokens_to_target), got the columns batch_tokens, loss"),
-        (b"batch_tokens,tok/s\n1,OOM\n2,OOM\n", "f.csv must have a positive number in column 'tok/s' of at least one row with a batch, got 'OOM' first"),
+        (b"batch_tokens,tok/s\n1,OOM\n2,OOM\n", "f.csv must have a positive number in column 'tok/s' of at least one "
+         "row with a batch, got 'OOM' first"),
         (b"batch_tokens,tok/s\nx,1\ny,2\n", "f.csv must have a positive batch in at least one row, got none"),
     ],
 )  # fmt: skip

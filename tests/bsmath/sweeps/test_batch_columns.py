@@ -123,7 +123,8 @@ def test_whose_a_bare_batch_is_is_asked_where_there_are_several_devices():
 
 
 def test_rate_times_step_time_tells_a_batch_per_replica():
-    text = "batch,n_gpus,seq_len,global_tok/s,step_time\n8,2,512,8192,1\n16,2,512,8192,2\n8,4,512,16384,1\n16,4,512,16384,2\n"
+    rows = "8,2,512,8192,1\n16,2,512,8192,2\n8,4,512,16384,1\n16,4,512,16384,2\n"
+    text = f"batch,n_gpus,seq_len,global_tok/s,step_time\n{rows}"
     sweep = read(text)
     assert sweep.table["tokens_per_step"].tolist() == [8192, 16_384, 16_384, 32_768]
     assert not sweep.questions

@@ -33,6 +33,8 @@ from bsmath.sweeps.meanings import MEANINGS, PHRASES
         ("B", "batch", ""),
         ("parameters.batch_size", "batch", ""),
         ("eval_batch_size", None, ""),
+        ("num_batches", None, ""),
+        ("num_microbatches", "grad_accum_steps", ""),
         ("GlobalBatchSize (T)", "batch_tokens", "tokens"),
         ("batch_size_tokens", "batch_tokens", "tokens"),
         ("tokens_per_step", "batch_tokens", "tokens"),

@@ -1,0 +1,106 @@
+"""Measured sweeps over batch size, read from the files that people have.
+
+`read` finds the format by content, the columns by their names and the units by headers and identities, and says what
+it took for what, what it could not use and what the file leaves open. A new format is one module with
+`recognizes(head)` and `read(data, name)` that returns a RawTable, and one entry in READERS; everything after that is
+shared.
+"""
+
+import re
+from collections.abc import Mapping
+
+import pandas as pd
+
+from bsmath import checks
+from bsmath.sweeps import cells, delimited, harness, markdown, text
+from bsmath.sweeps.assemble import assemble
+from bsmath.sweeps.draft import checked
+from bsmath.sweeps.meanings import MEANINGS
+from bsmath.sweeps.model import ALL_ROWS, Column, Problem, Question, RawTable, Sweep, SweepError
+from bsmath.sweeps.text import MAX_BYTES
+
+__all__ = [
+    "ALL_ROWS", "MAX_BYTES", "MEANINGS", "READERS", "TEMPLATE", "Column", "Problem", "Question", "RawTable", "Sweep",
+    "SweepError", "aggregate", "read",
+]  # fmt: skip
+
+READERS = {
+    "printed benchmark lines": harness,
+    "Markdown table": markdown,
+    "table": delimited,
+}
+"""Formats by name; the first whose `recognizes` accepts the beginning of a file reads it."""
+
+TEMPLATE = """\
+# synthetic example rows: replace them. One line per run; leave a cell empty where nothing was measured.
+# Instead of batch_tokens: batch_seqs and seq_len, or micro_batch, accum, replicas and seq_len.
+run,batch_tokens,n_gpus,step_time_s,tokens_per_s,steps_to_target,target_loss
+example,262144,8,1.05,249661,240735,3.2
+example,524288,8,1.85,283399,145367,3.2
+"""
+"""A CSV to fill in."""
+
+QUANTITIES = ("tokens_per_second", "steps")
+"""What a sweep can be a sweep of."""
+
+
+def read(data: bytes, name: str, answers: Mapping[str, object] | None = None) -> Sweep:
+    """The sweep in a file.
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+    name : str
+        Its name, for messages.
+    answers : mapping, optional
+        Corrections and answers to the questions of an earlier reading: columns (header -> meaning, or None to ignore
+        it), batch_unit, batch_scope, seq_len [tokens; 1 counts in samples], num_devices, rate_scope, throughput_column,
+        steps_column, series_columns, decimal.
+
+    Raises
+    ------
+    SweepError
+        Where there is nothing to read; the sentence says why.
+    """
+    name = name.strip()[:80] or "file"
+    data = text.clean(data, name)
+    head = delimited.head(data)
+    decimal = (answers or {}).get("decimal")
+    for reader in READERS.values():
+        if reader.recognizes(head):
+            raw = reader.read(data, name, decimal)
+            break
+    else:
+        raise SweepError(f"{name} must hold a table with a header line, or benchmark lines, got {_kind(head)}")
+    if raw.frame.empty:
+        raise SweepError(f"{name} must have usable rows below its header line, got none")
+    return assemble(raw, name, checked(answers, list(raw.frame.columns)))
+
+
+def aggregate(sweep: Sweep | pd.DataFrame, series: str, quantity: str) -> pd.DataFrame:
+    """One row per batch of one series: tokens_per_step, median, low and high over the repeats, count.
+
+    Parameters
+    ----------
+    sweep : Sweep or DataFrame
+        A sweep or its table.
+    series : str
+        Name of the series.
+    quantity : str
+        "tokens_per_second" [tokens/s] or "steps".
+    """
+    checks.one_of("quantity", quantity, QUANTITIES)
+    table = sweep.table if isinstance(sweep, Sweep) else sweep
+    checks.one_of("series", series, list(table["series"].unique()))
+    rows = table.loc[table["series"] == series].dropna(subset=quantity)
+    found = rows.groupby("tokens_per_step", sort=True)[quantity].agg(["median", "min", "max", "count"])
+    return found.rename(columns={"min": "low", "max": "high"}).reset_index()
+
+
+def _kind(head: str) -> str:
+    first = head.lstrip()
+    if first[:1] in ("{", "["):
+        return "JSON or a log"
+    numbers = [cells.is_number(cell) for cell in re.split(r"[\s,;|]+", first.split("\n")[0].strip())]
+    return "numbers without a header line" if all(numbers) else "text without columns"

@@ -1,0 +1,80 @@
+"""Columns of cells -> floats. Whole columns first; the slow parser sees only the different cells that are left over."""
+
+import numpy as np
+import pandas as pd
+
+from bsmath.quantities import parse_number
+
+TIMES = {
+    "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "msec": 1e-3, "s": 1, "sec": 1, "secs": 1, "second": 1,
+    "seconds": 1, "s/it": 1, "s/step": 1, "ms/step": 1e-3, "ms/it": 1e-3, "m": 60, "min": 60, "mins": 60, "minutes": 60,
+    "h": 3600, "hr": 3600, "hours": 3600,
+}  # fmt: skip
+"""Seconds in each unit that may be glued to a time."""
+
+COUNTS = dict.fromkeys(
+    "tokens token toks tok sequences sequence seqs seq samples sample steps step iterations iters updates gpus gpu "
+    "devices "
+    "tok/s toks/s tokens/s tokens/sec tok/sec t/s samples/s samples/sec seq/s seqs/s it/s its/s steps/s steps/sec "
+    "batches/s tok/s/gpu tokens/s/gpu tokens/sec/gpu".split(),
+    1,
+)
+"""Units that may be glued to a count or a rate."""
+
+
+def numbers(cells: pd.Series, units: dict[str, float], scale: float = 1.0, decimal: str = ".") -> np.ndarray:
+    """The cells as floats, nan where a cell is empty or no number.
+
+    Parameters
+    ----------
+    cells : Series
+        Numbers or text.
+    units : dict
+        Factors of the units that a cell may carry; such a cell ignores `scale`.
+    scale : float
+        Factor of the unit that the header names.
+    decimal : str
+        Decimal mark of text cells.
+    """
+    if pd.api.types.is_numeric_dtype(cells.dtype):
+        return cells.to_numpy(float, na_value=np.nan) * scale
+    found = pd.to_numeric(cells, errors="coerce").to_numpy(float, na_value=np.nan) * scale
+    left = np.isnan(found) & ~blank(cells)
+    if decimal == ",":
+        left |= cells.str.contains("[.,]", na=False).to_numpy(bool)
+    if left.any():
+        codes, different = pd.factorize(cells[left])
+        found[left] = np.array([_one(str(text), units, scale, decimal) for text in different], float)[codes]
+    return found
+
+
+def blank(cells: pd.Series) -> np.ndarray:
+    """Whether each cell is empty."""
+    empty = cells.isna().to_numpy(bool)
+    if pd.api.types.is_numeric_dtype(cells.dtype):
+        return empty
+    return empty | (cells.astype(str).str.strip() == "").to_numpy(bool)
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell is a number in either decimal notation, a unit of time aside."""
+    return not np.isnan(_one(text, TIMES, 1.0, ",")) or not np.isnan(_one(text, TIMES, 1.0, "."))
+
+
+def _one(text: str, units: dict[str, float], scale: float, decimal: str) -> float:
+    lower = text.strip().lower()
+    for unit in sorted((unit for unit in units if lower.endswith(unit)), key=len, reverse=True):
+        value = _parsed(lower[: -len(unit)], decimal)
+        if not np.isnan(value):
+            return value * units[unit]
+    return _parsed(lower, decimal) * scale
+
+
+def _parsed(text: str, decimal: str) -> float:
+    # A point in a file with decimal commas is taken for one only where it cannot separate thousands.
+    for mark in (decimal, ".") if decimal == "," else (".",):
+        try:
+            return parse_number(text, mark)
+        except ValueError:
+            continue
+    return np.nan

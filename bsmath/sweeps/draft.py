@@ -1,0 +1,159 @@
+"""The state of one import while it is worked out: the raw table, what its columns mean, and what was found wrong."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from bsmath import checks
+from bsmath.sweeps import cells, columns
+from bsmath.sweeps.columns import Found
+from bsmath.sweeps.meanings import MEANINGS
+from bsmath.sweeps.model import Column, Problem, Question, RawTable, SweepError
+
+MOST_PROBLEMS = 100
+"""Problems that are listed one by one."""
+
+ANSWERS = (
+    "columns", "batch_unit", "batch_scope", "seq_len", "num_devices", "rate_scope", "throughput_column", "steps_column",
+    "series_columns", "decimal",
+)  # fmt: skip
+"""Keys of `answers`."""
+
+CHOICES = {
+    "batch_unit": ("tokens", "sequences"),
+    "batch_scope": ("global", "replica"),
+    "rate_scope": ("job", "device"),
+    "decimal": (".", ","),
+}
+
+
+class Draft:
+    """One import in the making; the steps of `assemble` read and fill it."""
+
+    def __init__(self, raw: RawTable, name: str, answers: Mapping[str, object]):
+        self.raw, self.name, self.answers = raw, name, answers
+        self.questions: list[Question] = list(raw.questions)
+        self.notes: dict[str, str] = {}
+        self.problems: list[Problem] = list(raw.problems[:MOST_PROBLEMS])
+        self.unlisted = len(raw.problems) - len(self.problems)
+        self.found = {str(header): self._recognized(str(header)) for header in raw.frame.columns}
+        self.named = np.zeros(len(raw.rows), bool)
+        self._numbers: dict[str, np.ndarray] = {}
+        self._checked: set[str] = set()
+
+    def _recognized(self, header: str) -> Found:
+        column = self.raw.frame[header]
+        sample = column.head(1000)
+        sample = sample[~cells.blank(sample)].head(20)
+        is_number = len(sample) > 0 and sum(cells.is_number(str(cell)) for cell in sample) > len(sample) / 2
+        found = columns.recognize(header, is_number)
+        corrected = self.answers.get("columns", {})
+        if header not in corrected or corrected[header] == found.meaning:
+            return found
+        return columns.corrected(header, corrected[header])
+
+    def headers(self, *meanings: str) -> list[str]:
+        """Headers with one of these meanings, in the order of the meanings, then of the file."""
+        return [header for wanted in meanings for header, found in self.found.items() if found.meaning == wanted]
+
+    def numbers(self, header: str) -> np.ndarray:
+        """A column in base units, nan where a cell is empty or unusable; nothing is reported."""
+        if header not in self._numbers:
+            found = self.found[header]
+            values = cells.numbers(self.raw.frame[header], columns.units(found.meaning), found.scale, self.raw.decimal)
+            values[~(np.isfinite(values) & (values > 0))] = np.nan
+            self._numbers[header] = values
+        return self._numbers[header]
+
+    def used(self, header: str, action: str, note: str = "") -> np.ndarray:
+        """The same for a column that the sweep uses: each unusable cell becomes a problem."""
+        values = self.numbers(header)
+        if header not in self._checked:
+            self._checked.add(header)
+            column = self.raw.frame[header]
+            bad = np.flatnonzero(np.isnan(values))
+            bad = bad[~cells.blank(column.iloc[bad])] if len(bad) else bad
+            what = [f"{_shown(cell)!r} is not a positive number" for cell in column.iloc[bad[:MOST_PROBLEMS]]]
+            self.report(bad, header, what, action)
+        if note:
+            self.notes[header] = note
+        return values
+
+    def report(self, positions: np.ndarray, column: str | None, what: list[str] | str, action: str) -> None:
+        """One problem per row, as long as the list is short enough to be read."""
+        self.named[positions] = True
+        room = max(MOST_PROBLEMS - len(self.problems), 0)
+        for count, position in enumerate(positions[:room]):
+            said = what if isinstance(what, str) else what[count]
+            row = int(self.raw.rows[position])
+            self.problems.append(Problem(row=row, column=column, what=said, action=action))
+        self.unlisted += max(len(positions) - room, 0)
+
+    def warn(self, what: str, action: str, column: str | None = None) -> None:
+        """A problem of the whole file."""
+        self.problems.append(Problem(row=None, column=column, what=what, action=action))
+
+    def ask(self, key: str, text: str, choices: tuple[str, ...] = (), default: str | None = None) -> object:
+        """The answer to a question if there is one, else the default; the question is then on the list."""
+        if key in self.answers:
+            return self.answers[key]
+        if all(question.key != key for question in self.questions):
+            self.questions.append(Question(key=key, text=text, choices=choices, default=default))
+        return default
+
+    def error(self, rule: str, got: str) -> SweepError:
+        """The one sentence that ends an import."""
+        return SweepError(f"{self.name} must {rule}, got {got}")
+
+    def columns(self) -> tuple[Column, ...]:
+        """What became of every source column."""
+        result = []
+        for header, found in self.found.items():
+            cell = self.raw.frame[header].iloc[:3]
+            note = self.notes.get(header, "not used")
+            first = tuple(
+                "" if blank else str(value)[:60] for value, blank in zip(cell, cells.blank(cell), strict=True)
+            )
+            result.append(Column(header=header, meaning=found.meaning, unit=found.unit, first_values=first, note=note))
+        return tuple(result)
+
+    def all_problems(self) -> tuple[Problem, ...]:
+        """The listed problems in file order, and the number of those that are not listed."""
+        listed = sorted(self.problems, key=lambda problem: (problem.row is None, problem.row or 0))
+        if self.unlisted:
+            listed.append(
+                Problem(
+                    row=None, column=None, what=f"{self.unlisted:,} more problems of this kind", action="not listed"
+                )
+            )
+        return tuple(listed)
+
+
+def _shown(cell) -> str:
+    return f"{cell:g}" if isinstance(cell, float) else str(cell)[:40]
+
+
+def checked(answers: Mapping[str, object] | None, headers: list[str]) -> dict[str, object]:
+    """Answers that `read` can rely on, or a SweepError."""
+    answers = {key: value for key, value in (answers or {}).items() if value is not None}
+    try:
+        for key, value in answers.items():
+            checks.one_of("answer", key, ANSWERS)
+            if key in CHOICES:
+                checks.one_of(key, value, CHOICES[key])
+            elif key in ("seq_len", "num_devices"):
+                answers[key] = checks.whole(key, value)
+            else:
+                _check_headers(key, value, headers)
+    except (TypeError, ValueError) as error:
+        raise SweepError(str(error)) from None
+    return answers
+
+
+def _check_headers(key: str, value, headers: list[str]) -> None:
+    if key == "columns":
+        for meaning in value.values():
+            if meaning is not None:
+                checks.one_of("meaning", meaning, MEANINGS)
+    for header in [value] if isinstance(value, str) else value:
+        checks.one_of(key, header, headers)

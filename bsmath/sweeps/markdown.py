@@ -1,0 +1,92 @@
+"""Reader of tables drawn with pipes (Markdown, or boxes of a terminal), several to a document.
+
+Tables of one header are one table, told apart by the heading above each; of several headers the one with the most
+rows counts.
+"""
+
+import re
+from collections import defaultdict
+
+import numpy as np
+import pandas as pd
+
+from bsmath.sweeps import layout
+from bsmath.sweeps.model import Problem, RawTable, SweepError
+
+SECTION = "section"
+"""Header of the column that holds the headings, where there are several."""
+
+_BOX = str.maketrans("│┃║", "|||")
+_RULE = re.compile(r"\s*[|+├┌└╞╘╒┏┗┡]?[\s|+:=\-─━═┼╪┬┴┤┐┘╡╕╛┓┛┩╇┳┻╤╧]*\s*")
+_MARKUP = ((re.compile(r"<br\s*/?>"), " "), (re.compile(r"\[([^\]]*)\]\([^)]*\)"), r"\1"), (re.compile(r"\*\*|`"), ""))
+_TABLE_LINE = re.compile(r"^\s*[|│┃║].*[|│┃║]\s*$", re.MULTILINE)
+
+
+def recognizes(head: str) -> bool:
+    """Whether two lines at the beginning start and end with a pipe."""
+    return len(_TABLE_LINE.findall(head)) > 1
+
+
+def read(data: bytes, name: str, decimal: str | None = None) -> RawTable:
+    """The rows under the header that has the most of them."""
+    tables = _tables(data.decode().translate(_BOX))
+    if not tables:
+        raise SweepError(f"{name} must have rows below the header line, got the header alone")
+    header = max(tables, key=lambda each: len(tables[each]))
+    kept, problems = [], []
+    for number, section, fields in tables[header]:
+        if len(fields) == len(header):
+            kept.append((number, section, fields))
+        else:
+            what = f"the row has {len(fields)} fields where the header has {len(header)}"
+            problems.append(Problem(row=number, column=None, what=what, action="row left out"))
+    others = sum(len(rows) for each, rows in tables.items() if each != header)
+    if others:
+        what = f"the document has {len(tables) - 1} more tables with other columns"
+        problems.append(Problem(row=None, column=None, what=what, action=f"their {others} rows were left out"))
+    return RawTable(
+        frame=_frame(header, kept), rows=np.array([each[0] for each in kept], int), problems=tuple(problems)
+    )
+
+
+def _frame(header: tuple[str, ...], kept: list) -> pd.DataFrame:
+    names = layout.unique(list(header))
+    frame = pd.DataFrame([fields for _, _, fields in kept], columns=list(names), dtype=object)
+    if len({section for _, section, _ in kept}) > 1 and SECTION not in names:
+        frame[SECTION] = [section for _, section, _ in kept]
+    return frame
+
+
+def _tables(text: str) -> dict[tuple[str, ...], list[tuple[int, str, list[str]]]]:
+    """Rows (line, heading, fields) by header."""
+    tables = defaultdict(list)
+    section, header, lines = "", None, text.split("\n")
+    for number, line in enumerate(lines, start=1):
+        if line.startswith("#"):
+            section = line.lstrip("# ").strip()
+        if not _TABLE_LINE.match(line):
+            header = header if _RULE.fullmatch(line) and line.strip() else None
+        elif not _RULE.fullmatch(line):
+            fields = _fields(line)
+            if (
+                header is None
+                or number < len(lines)
+                and "-" in lines[number]
+                and _RULE.fullmatch(lines[number])
+                and _starts(lines, number)
+            ):
+                header = tuple(fields)
+            else:
+                tables[header].append((number, section, fields))
+    return tables
+
+
+def _starts(lines: list[str], number: int) -> bool:
+    """Whether the rule below this line is a Markdown one, which only a header has; boxes may rule every row."""
+    return lines[number].lstrip().startswith("|") and "+" not in lines[number]
+
+
+def _fields(line: str) -> list[str]:
+    for pattern, text in _MARKUP:
+        line = pattern.sub(text, line)
+    return [field.strip() for field in re.split(r"(?<!\\)\|", line.strip()[1:-1])]

@@ -1,0 +1,115 @@
+"""A slider step and a first load of each page against a yardstick page: python -m tests.benchmarks.pages
+
+The yardstick has the same numbers of widgets, charts, traces and points with constant data and plain `st.plotly_chart`, served
+and driven in the same run. A step lasts from the key press to the last change of the page before it stays quiet. The bars: a
+step within 1.15 times, a first load within 1.2 times the yardstick's.
+"""
+
+import json
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page
+
+from pages.ui import shell
+from tests.browser import served
+
+STEPS, LOADS, QUIET = 12, 3, 700
+YARDSTICK = """
+import json, streamlit as st
+import plotly.graph_objects as go
+shape = json.loads({shape!r})
+st.set_page_config(layout="wide")
+with st.sidebar:
+    value = st.select_slider("Parameters", [str(k) for k in range(50)], value="20")
+    for k in range(shape["sliders"] - 1): st.select_slider(f"slider {{k}}", [str(j) for j in range(50)], key=f"s{{k}}")
+    for k in range(shape["texts"]): st.text_input(f"text {{k}}", "1", key=f"t{{k}}")
+    for k in range(shape["numbers"]): st.number_input(f"number {{k}}", key=f"n{{k}}")
+st.header("Yardstick")
+st.caption(f"value {{value}}")
+for chart, traces in enumerate(shape["charts"]):
+    data = [{{"type": "scatter", "x": list(range(points)), "y": [k + float(value) for k in range(points)]}} for points in traces]
+    st.plotly_chart(go.Figure({{"data": data}}), key=f"c{{chart}}")
+"""
+WATCH = """() => {
+  window.last = null
+  new MutationObserver(() => { window.last = performance.now() }).observe(document.body, {subtree: true, childList: true, characterData: true})
+}"""
+
+
+def step(page: Page) -> float:
+    """Milliseconds from a key press on the first slider to the last change."""
+    page.get_by_role("slider", name="Parameters").focus()
+    page.wait_for_timeout(300)
+    start = page.evaluate("() => { window.last = null; return performance.now() }")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(f"window.last !== null && performance.now() - window.last > {QUIET}", timeout=30_000)
+    return page.evaluate("window.last") - start
+
+
+def load(browser: Browser, address: str) -> float:
+    """Milliseconds from navigation to the last change of a new visitor's page."""
+    page = browser.new_context().new_page()
+    page.add_init_script(f"addEventListener('DOMContentLoaded', {WATCH})")
+    page.goto(address)
+    served.settle(page)
+    page.wait_for_function(f"window.last !== null && performance.now() - window.last > {QUIET}", timeout=30_000)
+    spent = page.evaluate("window.last")
+    page.context.close()
+    return spent
+
+
+def measure(browser: Browser, address: str) -> tuple[float, float]:
+    """Median step and median load. [ms]"""
+    loads = [load(browser, address) for _ in range(LOADS)]
+    page = browser.new_context().new_page()
+    page.goto(address)
+    served.settle(page)
+    page.evaluate(WATCH)
+    step(page)
+    steps = [step(page) for _ in range(STEPS)]
+    page.context.close()
+    return statistics.median(steps), statistics.median(loads)
+
+
+def shape(browser: Browser, address: str) -> dict:
+    """How many widgets, charts, traces and points a page has."""
+    page = browser.new_context().new_page()
+    page.goto(address)
+    served.settle(page)
+    charts = page.evaluate(
+        "[...document.querySelectorAll('.js-plotly-plot')].map(plot => plot.data.map(trace => (trace.x || []).length))"
+    )
+    counts = {
+        "sliders": page.get_by_test_id("stSlider").count(),
+        "texts": page.get_by_test_id("stTextInput").count(),
+        "numbers": page.get_by_test_id("stNumberInput").count(),
+        "charts": charts,
+    }
+    page.context.close()
+    return counts
+
+
+def main(wanted: list[str]) -> None:
+    """Print step and load of each page, its yardstick's, and their ratios."""
+    print(f"{'page':<16}{'step ms':>9}{'yardstick':>11}{'ratio':>7}{'load ms':>10}{'yardstick':>11}{'ratio':>7}")
+    with served.server() as address, served.browser() as browser:
+        for one in shell.PAGES[:5]:
+            name = one.path.removeprefix("pages/").removesuffix(".py")
+            if wanted and name not in wanted:
+                continue
+            at = f"{address}/{'' if name == 'app' else name}"
+            with tempfile.TemporaryDirectory() as folder:
+                script = YARDSTICK.format(shape=json.dumps(shape(browser, at)))
+                (Path(folder) / "yardstick.py").write_text(script)
+                with served.server("yardstick.py", Path(folder)) as plain:
+                    yard_step, yard_load = measure(browser, plain)
+                    page_step, page_load = measure(browser, at)
+            row = (page_step, yard_step, page_step / yard_step, page_load, yard_load, page_load / yard_load)
+            print("{:<16}{:>9.0f}{:>11.0f}{:>7.2f}{:>10.0f}{:>11.0f}{:>7.2f}".format(one.title, *row), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
