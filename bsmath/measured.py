@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bsmath import critical, flops, sweeps, throughput
+from bsmath import batch, critical, flops, sweeps, throughput
 from bsmath.critical import HyperbolaFit
 from bsmath.scenario import RANGES, Scenario
 from bsmath.sweeps import Sweep
@@ -33,6 +33,8 @@ class Measurement:
     """Whether the data identify the fitted parameters."""
     verdict: str
     """One sentence: what the data can tell, or why there is no fit."""
+    num_params: float | None
+    """Parameters, if the file names one number for the series."""
 
     @property
     def worst_residual(self) -> float:
@@ -41,9 +43,9 @@ class Measurement:
 
     def curve(self, level: float = 0.90, points: int = 60) -> pd.DataFrame:
         """The fit and its interval from a third of the smallest to three times the largest batch measured."""
-        batch = np.geomspace(self.points["tokens_per_step"].min() / 3, self.points["tokens_per_step"].max() * 3, points)
-        low, high = self.fit.band(batch, level)
-        return pd.DataFrame({"tokens_per_step": batch, "value": self.fit.predict(batch), "low": low, "high": high})
+        sizes = np.geomspace(self.points["tokens_per_step"].min() / 3, self.points["tokens_per_step"].max() * 3, points)
+        low, high = self.fit.band(sizes, level)
+        return pd.DataFrame({"tokens_per_step": sizes, "value": self.fit.predict(sizes), "low": low, "high": high})
 
 
 def measurement(sweep: Sweep, series: str, quantity: str, padding_fraction: float = 0.0) -> Measurement:
@@ -56,13 +58,34 @@ def measurement(sweep: Sweep, series: str, quantity: str, padding_fraction: floa
     if quantity == "tokens_per_second":
         columns = ["tokens_per_step", "median", "low", "high"]
         points = points.assign(**(points[columns] * (1 - padding_fraction)))
+    rows = sweep.table[sweep.table["series"] == series].dropna(subset=[quantity])
+    devices = _values(rows, "num_devices")
     fit, identified = None, False
     if len(points) < 2:
         verdict = "One batch size cannot be fitted: measure another." if len(points) else "Nothing was measured."
+    elif quantity == "tokens_per_second" and len(devices) > 1:
+        verdict = (
+            f"The number of devices changes with the batch, from {min(devices):g} to {max(devices):g}: no one step time "
+            "describes that, so there is no fit. Measure several batches on the same devices."
+        )
     else:
         fit = FITS[quantity](points["tokens_per_step"], points["median"])
         identified, verdict = fit.verdict()
-    return Measurement(series=series, quantity=quantity, points=points, fit=fit, identified=identified, verdict=verdict)
+    sizes = _values(rows, "num_params")
+    return Measurement(
+        series=series,
+        quantity=quantity,
+        points=points,
+        fit=fit,
+        identified=identified,
+        verdict=verdict,
+        num_params=float(sizes[0]) if len(sizes) == 1 else None,
+    )
+
+
+def _values(rows: pd.DataFrame, column: str) -> np.ndarray:
+    """The different values of a column that a file may lack."""
+    return rows[column].dropna().unique() if column in rows else np.array([])
 
 
 def refusal(found: Measurement) -> str:
@@ -77,22 +100,26 @@ def refusal(found: Measurement) -> str:
 def fitted_changes(scenario: Scenario, found: Measurement) -> tuple[dict, str]:
     """The scenario fields that this fit sets, and a sentence on what else had to give way.
 
-    A plateau enters as the MFU that yields it with the scenario's parameters, devices and peak. Where that MFU is
-    impossible, the sweep was not measured on this accelerator: a typed peak then stands in, with the MFU left as it is.
+    A plateau enters as the MFU that yields it with the parameters that the file names (else the scenario's), the devices and
+    the peak. Where that MFU is impossible, the sweep was not measured on this accelerator: a typed peak then stands in, with
+    the MFU left as it is.
     """
     if found.quantity == "steps":
         fit = found.fit
         changes = {"critical_batch_size": fit.critical_batch_size, "min_steps": fit.min_steps, "goal": "target"}
         return changes, ""
-    devices = scenario.data_parallel_size * scenario.model_parallel_size
-    padded = found.fit.plateau / (1 - scenario.padding_fraction)
-    mfu = flops.mfu(padded, flops.flops_per_token(scenario.active_params), scenario.peak_flops, devices)
     changes = {"fixed_time": found.fit.fixed_time}
+    low, high = RANGES["num_params"]
+    if found.num_params and low <= found.num_params <= high and scenario.active_params == scenario.num_params:
+        changes["num_params"] = found.num_params
+    run = scenario.change(**changes)
+    padded = batch.padded_tokens(found.fit.plateau, run.padding_fraction)
+    devices = batch.num_devices(run.data_parallel_size, run.model_parallel_size)
+    mfu = flops.mfu(padded, flops.flops_per_token(run.active_params), run.peak_flops, devices)
     low, high = RANGES["mfu"]
     if low <= mfu <= high:
         return changes | {"mfu": mfu}, ""
-    stand_in = scenario.peak_flops * mfu / scenario.mfu
-    return changes | {"accelerator": repr(stand_in)}, (
+    return changes | {"accelerator": repr(run.peak_flops * mfu / run.mfu)}, (
         "The measured plateau is out of reach of this accelerator with these parameters, so the sweep comes from another: "
         "a stand-in peak gives the measured rate, and MFU means nothing until you type the device's own peak."
     )

@@ -40,6 +40,9 @@ def _table(draft: Draft) -> tuple[pd.DataFrame, str]:
     devices = infer.devices(draft)
     if devices is not None:
         columns["num_devices"] = devices
+    for meaning in ("num_params", "seq_len"):
+        for header in draft.headers(meaning)[:1]:
+            columns[meaning] = draft.numbers(header)
     usable = _usable(draft, _positive(batch), rate, steps)
     named = {"row": draft.raw.rows[usable], "series": series.names(draft, batch, usable)}
     return pd.DataFrame(named | {name: values[usable] for name, values in columns.items()}), unit

@@ -83,8 +83,8 @@ class Sweep:
     """The file's name."""
     table: pd.DataFrame
     """One row per usable source row: row (line in the file), series, tokens_per_step [tokens], tokens_per_second
-    [tokens/s, whole job], step_time [s], steps (to the target), num_devices where known; nan where the file has no
-    value."""
+    [tokens/s, whole job], step_time [s], steps (to the target); num_devices, num_params and seq_len where known; nan
+    where the file has no value."""
     batch_unit: str
     """"tokens"; or "sequences" where the tokens per sequence are not known: then tokens_per_step counts sequences,
     and so does tokens_per_second unless the file gives a rate in tokens."""

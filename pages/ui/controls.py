@@ -32,17 +32,14 @@ def draw(scenario: Scenario) -> None:
         "B_crit [tokens]", "critical_batch_size", TOKENS, "Critical batch size, CBS: twice the least steps and tokens."
     )
     _slid("S_min [steps]", "min_steps", STEPS, "Steps to the target loss that remain at an infinite batch.")
-    with st.expander("Batch and devices"):
-        _batch()
-    with st.expander("Hardware and goal"):
-        _hardware(scenario)
-    with st.expander("Learning rate"):
-        _rate()
-    with st.expander("Mixture of experts"):
-        _experts()
+    for label, body in SECTIONS.items():
+        section = st.expander(label, **state.section(label))
+        if section.open:
+            with section:
+                body(scenario)
 
 
-def _batch() -> None:
+def _batch(scenario: Scenario) -> None:
     _whole(
         "Micro-batch [sequences]",
         "micro_batch_size",
@@ -85,7 +82,7 @@ def _hardware(scenario: Scenario) -> None:
     _typed("Price per device-hour", "price_per_device_hour", "Any currency. Cost is shown only once this is typed.")
 
 
-def _rate() -> None:
+def _rate(scenario: Scenario) -> None:
     st.segmented_control(
         "Optimizer", ("adamw", "sgd"), required=True, help="Decides which rules apply.", **state.choice("optimizer")
     )
@@ -103,7 +100,7 @@ def _rate() -> None:
     _typed("Clip norm", "clip_norm", "Global gradient norm. `max_grad_norm`, `grad_clip`, `--clip-grad`.")
 
 
-def _experts() -> None:
+def _experts(scenario: Scenario) -> None:
     _whole("Routed experts", "num_experts", "E per layer. `moe_num_experts`, `--num-experts`, `n_routed_experts`.")
     _whole("Experts per token", "top_k", "k. `moe_top_k`, `--moe-router-topk`, `num_experts_per_tok`.")
     _typed("Capacity factor", "capacity_factor", "Room per expert over the mean. `--moe-expert-capacity-factor`.")
@@ -122,3 +119,11 @@ def _typed(label: str, name: str, help: str) -> None:
 
 def _whole(label: str, name: str, help: str) -> None:
     st.number_input(label, min_value=1, step=1, help=help, **state.choice(name))
+
+
+SECTIONS = {
+    "Batch and devices": _batch,
+    "Hardware and goal": _hardware,
+    "Learning rate": _rate,
+    "Mixture of experts": _experts,
+}

@@ -37,7 +37,7 @@ def scenario() -> Scenario:
     """The scenario of this session; the first run reads it from the address."""
     if "scenario" not in st.session_state:
         first, view_first, problems = link.from_query(st.query_params)
-        st.session_state.update(scenario=first, view=view_first, sentences=problems, history=[])
+        st.session_state.update(scenario=first, view=view_first, sentences=problems, history=[], open_sections={})
         forget_sweep()
     return st.session_state.scenario
 
@@ -161,8 +161,18 @@ def view_choice(name: str) -> dict:
     return {"options": link.VIEW_CHOICES[name], "required": True} | tied
 
 
+def section(name: str) -> dict:
+    """An expander whose closed body is not run, and which stays open from page to page."""
+    return _tie(f"section_{name}", st.session_state.open_sections.get(name, False), _read_section, name)
+
+
+def _read_section(key: str, name: str) -> None:
+    st.session_state.open_sections[name] = st.session_state[key]
+
+
 def _tie(key: str, value, read, *args) -> dict:
-    st.session_state[key] = value
+    if key not in st.session_state or st.session_state[key] != value:  # each assignment costs the browser an update
+        st.session_state[key] = value
     return {"key": key, "on_change": read, "args": (key, *args)}
 
 

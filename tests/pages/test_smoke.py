@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from bsmath.measured import measurement
+from bsmath.sweeps import read
+from pages.ui import text
+
 ROOT = Path(__file__).parent.parent.parent
 PAGES = ["app.py", *sorted(f"pages/{path.name}" for path in (ROOT / "pages").glob("*.py"))]
 
@@ -108,10 +112,11 @@ def test_the_example_lies_over_the_theory_and_its_fit_moves_the_scenario():
     chart = json.loads(app.get("plotly_chart")[0].proto.spec)
     assert any(trace["name"].startswith("fit of") for trace in chart["data"])
     next(button for button in app.button if button.label == "Use fitted values").click().run()
-    chart = json.loads(app.get("plotly_chart")[0].proto.spec)
-    named = {trace["name"]: trace for trace in chart["data"]}
-    fitted = next(trace for name, trace in named.items() if name.startswith("fit of"))
-    assert max(fitted["y"]) <= 1.01 * named["plateau"]["y"][0]
+    example = next((ROOT / "data/measured").glob("throughput_cpu_*.csv"))
+    found = measurement(read(example.read_bytes(), example.name), "all rows", "tokens_per_second")
+    metrics = {metric.label: metric.value for metric in app.metric}
+    assert metrics["Plateau [tok/s]"] == text.count(found.fit.plateau, 4)
+    assert "222k dense" in app.caption[0].value
 
 
 PASTED = [

@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from bsmath import curves
+from bsmath.measured import fitted_changes, measurement, refusal
+from bsmath.outlook import outlook
+from bsmath.scenario import Scenario
+from bsmath.sweeps import read
+from bsmath.throughput import tokens_per_second
+
+BATCHES = np.array([2048, 8192, 32768, 131072, 524288])
+
+
+def sweep(limit: float = 147_000, fixed: float = 0.05, extra: str = "", value: str = ""):
+    rates = tokens_per_second(BATCHES, fixed, limit)
+    lines = [f"{b},{r:.3f},{5e4 * (1 + 1e6 / b):.3f}{value}" for b, r in zip(BATCHES, rates, strict=True)]
+    return read("\n".join([f"batch_tokens,tokens_per_s,steps_to_target{extra}", *lines]).encode(), "sweep.csv")
+
+
+def test_a_fitted_plateau_enters_as_the_mfu_that_yields_it():
+    found = measurement(sweep(limit=120_000, fixed=0.08), "all rows", "tokens_per_second")
+    changes, sentence = fitted_changes(Scenario(), found)
+    run = outlook(Scenario().change(**changes))
+    assert sentence == "" and set(changes) == {"fixed_time", "mfu"}
+    assert_allclose([run.plateau, run.half_batch], [120_000, 9_600], rtol=1e-4)
+
+
+def test_a_plateau_out_of_reach_brings_a_stand_in_peak_and_says_so():
+    scenario = Scenario()
+    changes, sentence = fitted_changes(scenario, measurement(sweep(limit=1_000), "all rows", "tokens_per_second"))
+    assert "stand-in" in sentence and "mfu" not in changes
+    assert_allclose(outlook(scenario.change(**changes)).plateau, 1_000, rtol=1e-4)
+
+
+def test_parameters_that_the_file_names_come_along():
+    found = measurement(sweep(limit=40_000, extra=",num_params", value=",221760"), "all rows", "tokens_per_second")
+    changes, _ = fitted_changes(Scenario(), found)
+    assert changes["num_params"] == 221_760
+    assert_allclose(outlook(Scenario().change(**changes)).plateau, 40_000, rtol=1e-4)
+
+
+def test_fitted_steps_set_the_hyperbola():
+    changes, _ = fitted_changes(Scenario(goal="budget"), measurement(sweep(), "all rows", "steps"))
+    assert changes["goal"] == "target"
+    assert_allclose([changes["critical_batch_size"], changes["min_steps"]], [1e6, 5e4], rtol=1e-4)
+
+
+def test_padding_turns_benchmark_tokens_into_real_ones():
+    found = measurement(sweep(), "all rows", "tokens_per_second", padding_fraction=0.4)
+    assert_allclose(found.points["tokens_per_step"], 0.6 * BATCHES)
+    assert_allclose(found.fit.plateau, 0.6 * 147_000, rtol=1e-4)
+    changes, _ = fitted_changes(Scenario(padding_fraction=0.4), found)
+    assert_allclose(outlook(Scenario(padding_fraction=0.4).change(**changes)).plateau, 0.6 * 147_000, rtol=1e-4)
+
+
+def test_changing_devices_inside_a_sweep_are_not_fitted_through():
+    rows = "".join(f"{8192 * n},{1000 * n},{n}\n" for n in (1, 2, 4, 8))
+    found = measurement(
+        read(f"batch_tokens,tokens_per_s,n_gpus\n{rows}".encode(), "weak.csv"), "all rows", "tokens_per_second"
+    )
+    assert found.fit is None and "from 1 to 8" in found.verdict and refusal(found) == found.verdict
+
+
+def test_one_batch_is_shown_and_not_fitted():
+    found = measurement(
+        read(b"batch_tokens,step_time_s\n1024,1\n1024,1.1\n", "one.csv"), "all rows", "tokens_per_second"
+    )
+    assert len(found.points) == 1 and found.fit is None and "One batch size" in found.verdict
+
+
+@pytest.mark.parametrize("measured", [120_000, 0.6])
+def test_calibration_reproduces_the_measurement(measured):
+    scenario = curves.calibrated(Scenario(), 98_304, measured)
+    run = outlook(scenario)
+    assert_allclose(run.tokens_per_second if measured > 1 else run.mfu, measured)
+
+
+def test_curves_meet_the_run_at_its_own_batch():
+    run = outlook(Scenario())
+    table = curves.over_batch(Scenario(), run)
+    here = np.exp(np.interp(np.log(run.tokens_per_step), np.log(table["tokens_per_step"]), np.log(table["days"])))
+    assert_allclose(here, run.seconds / 86_400, rtol=1e-3)
