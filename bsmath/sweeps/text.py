@@ -4,7 +4,7 @@ import re
 
 from bsmath.sweeps.model import SweepError
 
-MAX_BYTES = 50 * 2**20
+MAX_BYTES = 50 * 10**6
 """Largest file that is read. [bytes]"""
 
 BINARY = {
@@ -32,7 +32,7 @@ def clean(data: bytes, name: str) -> bytes:
     """The file as UTF-8 with line feeds, without byte-order mark and terminal colors; the same object where it is so
     already."""
     if len(data) > MAX_BYTES:
-        raise SweepError(f"{name} must be at most {MAX_BYTES / 2**20:.0f} MiB, got {len(data) / 2**20:.1f} MiB")
+        raise SweepError(f"{name} must be at most {MAX_BYTES / 1e6:.0f} MB, got {len(data) / 1e6:.1f} MB")
     if not data.strip():
         raise SweepError(f"{name} must hold a table, got an empty file")
     for magic, kind in BINARY.items():

@@ -45,6 +45,7 @@ PLOT_CONFIG = {"displaylogo": False, "toImageButtonOptions": {"format": "png", "
 def frame(scenario: Scenario, path: str) -> Outlook:
     """Draw the frame of a page (links, sidebar, heading, scenario in words) and return what follows from the scenario."""
     page = next(page for page in PAGES if page.path == path)
+    state.enter(path)
     st.set_page_config(page_title=f"{page.title} - batch size", layout="wide", initial_sidebar_state=340)
     derived = outlook(scenario)
     with st.container(horizontal=True, gap="small"):

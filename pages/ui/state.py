@@ -37,9 +37,14 @@ def scenario() -> Scenario:
     """The scenario of this session; the first run reads it from the address."""
     if "scenario" not in st.session_state:
         first, view_first, problems = link.from_query(st.query_params)
-        st.session_state.update(scenario=first, view=view_first, sentences=problems, history=[], open_sections={})
+        st.session_state.update(scenario=first, view=view_first, sentences=problems, history=[], open_sections={}, tied={})
         forget_sweep()
     return st.session_state.scenario
+
+
+def enter(path: str) -> None:
+    """Note which page is drawn."""
+    st.session_state.page = path
 
 
 def view() -> View:
@@ -171,8 +176,10 @@ def _read_section(key: str, name: str) -> None:
 
 
 def _tie(key: str, value, read, *args) -> dict:
-    if key not in st.session_state or st.session_state[key] != value:  # each assignment costs the browser an update
-        st.session_state[key] = value
+    tied, page = st.session_state.tied, st.session_state.page
+    if tied.get(key) != page or key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value  # only where it must be, on a new page always: each costs the browser an update
+        tied[key] = page
     return {"key": key, "on_change": read, "args": (key, *args)}
 
 

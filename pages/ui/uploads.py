@@ -9,7 +9,7 @@ from bsmath.sweeps import Sweep
 from pages.charts.measured import measured_figure
 from pages.ui import shell, state, tables
 
-MEGABYTES = sweeps.MAX_BYTES // 2**20
+MEGABYTES = sweeps.MAX_BYTES // 10**6
 
 
 def choose() -> None:

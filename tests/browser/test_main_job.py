@@ -60,7 +60,7 @@ def test_main_job_end_to_end(chromium):
         for one in shell.PAGES:
             go(page, one.title)
             no_crash(page)
-            expect(page.get_by_text(SUMMARY)).to_be_visible()
+            expect(page.get_by_text(SUMMARY).first).to_be_visible()
             assert query(page).keys() == {"v", *TEN}
 
         go(page, "Throughput")
@@ -115,7 +115,7 @@ def test_ten_kilobytes_of_junk_keep_the_app_alive(chromium, address):
     page.goto(f"{address}/throughput?junk={'x' * 10_000}&num_params=7e9")
     served.settle(page)
     no_crash(page)
-    expect(page.get_by_text("7B dense")).to_be_visible()
+    expect(page.get_by_text("7B dense").first).to_be_visible()
 
 
 BAD_FILES = {
@@ -166,7 +166,7 @@ def test_phone_shows_the_answer_without_a_sidebar(chromium, address):
     page = chromium.new_context(viewport={"width": 390, "height": 844}).new_page()
     page.goto(address)
     served.settle(page)
-    expect(page.get_by_text("796M dense, 1 x NVIDIA H200 SXM")).to_be_visible()
+    expect(page.get_by_text("796M dense, 1 x NVIDIA H200 SXM").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     answer = page.get_by_text("Keep 98.3k\u00a0tokens per step").bounding_box()
     assert answer["y"] + answer["height"] < 844
