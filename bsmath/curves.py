@@ -10,8 +10,10 @@ from bsmath.scenario import Scenario
 SECONDS_PER_DAY = 86_400
 
 
-def over_batch(scenario: Scenario, run: Outlook, points: int = 121) -> pd.DataFrame:
+def over_batch(scenario: Scenario, run: Outlook, measurements=(), points: int = 121) -> pd.DataFrame:
     """Rate, goodput, time and budgets from a tenth of the smallest to ten times the largest batch of interest.
+
+    Batches that `measurements` (see bsmath.measured) hold are of interest too.
 
     Returns
     -------
@@ -21,7 +23,8 @@ def over_batch(scenario: Scenario, run: Outlook, points: int = 121) -> pd.DataFr
     """
     interesting = [run.tokens_per_step, run.fastest_feasible_batch, scenario.critical_batch_size]
     low = max(min(*interesting, max(run.half_batch, min(interesting) / 100)) / 10, 1)
-    sizes = np.geomspace(low, 10 * max(interesting), points)
+    measured = [size for found in measurements for size in found.points["tokens_per_step"]]
+    sizes = np.geomspace(min([low, *measured]), max([10 * max(interesting), *measured]), points)
     rate = throughput.tokens_per_second(sizes, scenario.fixed_time, run.padded_plateau, scenario.padding_fraction)
     return critical.tradeoff(scenario.critical_batch_size, scenario.min_steps, sizes).assign(
         tokens_per_second=rate,

@@ -23,6 +23,8 @@ class Measurement:
 
     series: str
     """The series' name."""
+    label: str
+    """What to call it: the series, or the file where nothing tells its rows apart."""
     quantity: str
     """A key of FITS."""
     points: pd.DataFrame
@@ -74,6 +76,7 @@ def measurement(sweep: Sweep, series: str, quantity: str, padding_fraction: floa
     sizes = _values(rows, "num_params")
     return Measurement(
         series=series,
+        label=sweep.name if series == sweeps.ALL_ROWS else series,
         quantity=quantity,
         points=points,
         fit=fit,

@@ -28,8 +28,8 @@ shell.metrics(
     ),
 )
 
-table = curves.over_batch(scenario, run)
 found = state.measurements("steps")
+table = curves.over_batch(scenario, run, found)
 point = {"steps": steps, "tokens": tokens, "tokens_per_step": run.tokens_per_step}
 point["step_overhead"] = critical.step_overhead(run.tokens_per_step, knee)
 marked = tables.marked_batches(scenario, run)

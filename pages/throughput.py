@@ -35,7 +35,7 @@ shell.metrics(
 )
 
 found = state.measurements("tokens_per_second")
-table = curves.over_batch(scenario, run)
+table = curves.over_batch(scenario, run, found)
 shell.chart(
     rate_figure(
         table, run.plateau, shell.run_point(run), shell.marks(scenario, run), shell.batch_axis(scenario), found

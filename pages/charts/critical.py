@@ -23,7 +23,13 @@ def pareto_figure(curve: pd.DataFrame, run: dict, marks: pd.DataFrame, measureme
     ]
     for color, found in zip(theme.SERIES, measurements, strict=False):
         tokens = found.points["median"] * found.points["tokens_per_step"]
-        drawn.append(theme.points(found.series, found.points["median"], tokens, color, "tokens"))
+        drawn.append(theme.points(found.label, found.points["median"], tokens, color, "tokens"))
+        if found.fit is not None:
+            fit = found.curve()
+            tokens = fit["value"] * fit["tokens_per_step"]
+            drawn.append(
+                theme.line(f"fit of {found.label}", fit["value"], tokens, color, "tokens", dash="dash", width=1.5)
+            )
     x = theme.axis("Optimizer steps to the target, S", "log", theme.reach(drawn, "x"))
     y = theme.axis("Tokens to the target, E [tokens]", "log", theme.reach(drawn, "y"))
     return go.Figure({"data": drawn, "layout": theme.layout(x, y, hovermode="closest")})

@@ -26,25 +26,32 @@ def fits(scenario: Scenario, found: list[Measurement]) -> None:
         )
     for one in found:
         with st.container(border=True):
-            st.markdown(f"**{one.series}**: {one.verdict}")
+            st.markdown(f"**{text.plain(one.label)}**: {one.verdict}")
             if one.fit is not None:
                 st.markdown(describe(one))
                 _use(scenario, one)
 
 
+def numbers(one: Measurement) -> dict[str, str]:
+    """Fitted numbers with their 90 % intervals, by their symbols; empty where there is no fit."""
+    if one.fit is None:
+        return {}
+    bounds = {} if one.fit.line.exact else one.fit.interval()
+    written = {}
+    for name, value in one.fit.parameters.items():
+        label, write = NAMES[name]
+        written[label] = write(value) + (f" ({text.between(*bounds[name], write)})" if bounds else "")
+    return written
+
+
 def describe(one: Measurement) -> str:
-    """Fitted numbers with their 90 % intervals and the largest misfit, in words."""
-    intervals = one.fit.interval()
-    parts = []
-    for name, (label, write) in NAMES.items():
-        if name in intervals:
-            shown = f"{label} {write(getattr(one.fit, name))}"
-            parts.append(shown if one.fit.line.exact else f"{shown} ({text.between(*intervals[name], write)})")
+    """Fitted numbers with their intervals and the largest misfit, in words."""
+    listed = ", ".join(f"{label} {written}" for label, written in numbers(one).items())
     if one.fit.line.exact:
-        return f"{', '.join(parts)}: a line through two points, no interval."
-    freedom = "1 degree of freedom" if one.fit.line.dof == 1 else f"{one.fit.line.dof} degrees of freedom"
+        return f"{listed}: a line through two points, no interval."
+    freedom = text.plural(one.fit.line.dof, "degree") + " of freedom"
     return (
-        f"{', '.join(parts)}. In brackets: 90 % intervals from the fit's own scatter ({freedom}). "
+        f"{listed}. In brackets: 90 % intervals from the fit's own scatter ({freedom}). "
         f"Worst point off by {text.percent(one.worst_residual)}."
     )
 

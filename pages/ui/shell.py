@@ -11,7 +11,7 @@ from bsmath import batch, curves, link
 from bsmath.outlook import Outlook, outlook
 from bsmath.scenario import Scenario
 from pages.charts.theme import BatchAxis
-from pages.ui import controls, state, words
+from pages.ui import controls, state, text, words
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _sidebar(scenario: Scenario) -> None:
     st.code(state.address(), language=None, wrap_lines=True)
     loaded = state.sweep()
     if loaded:
-        st.caption(f"Loaded for this session: {loaded.name}. Uploaded data are not in the link.")
+        st.caption(f"Loaded for this session: {text.plain(loaded.name)}. Uploaded data are not in the link.")
     state.write_address()
 
 

@@ -37,7 +37,9 @@ def scenario() -> Scenario:
     """The scenario of this session; the first run reads it from the address."""
     if "scenario" not in st.session_state:
         first, view_first, problems = link.from_query(st.query_params)
-        st.session_state.update(scenario=first, view=view_first, sentences=problems, history=[], open_sections={}, tied={})
+        st.session_state.update(
+            scenario=first, view=view_first, sentences=problems, history=[], open_sections={}, tied={}
+        )
         forget_sweep()
     return st.session_state.scenario
 

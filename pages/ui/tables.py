@@ -121,18 +121,13 @@ def columns(loaded: Sweep) -> pd.DataFrame:
 
 def points(found: list[Measurement]) -> pd.DataFrame:
     """The measured points of the shown series."""
-    return pd.concat([one.points.assign(series=one.series) for one in found], ignore_index=True)
+    return pd.concat([one.points.assign(series=one.label) for one in found], ignore_index=True)
 
 
 def every_series(found: list[Measurement]) -> pd.DataFrame:
-    """One row for each series and quantity: batches, fit with intervals, verdict."""
+    """One row for each series and quantity: batches, fitted numbers with intervals, verdict."""
     rows = [
-        {
-            "Series": one.series,
-            "Batches": len(one.points),
-            "Fit": measure.describe(one) if one.fit else "",
-            "Verdict": one.verdict,
-        }
+        {"Series": one.label, "Batches": len(one.points)} | measure.numbers(one) | {"Verdict": one.verdict}
         for one in found
     ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).fillna("")

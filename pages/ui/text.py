@@ -1,6 +1,7 @@
 """Numbers as text, with units and the precision that a reader can use. Nothing is computed here but the writing."""
 
 import math
+import re
 
 GAP = "\u00a0"
 """No line breaks between a number and its unit."""
@@ -53,6 +54,11 @@ def percent(fraction: float, digits: int = 2) -> str:
 def plural(number: int, noun: str) -> str:
     """1 device, 64 devices."""
     return f"{number:,}{GAP}{noun}{'' if number == 1 else 's'}"
+
+
+def plain(name: str) -> str:
+    """Text from a file, so that Markdown leaves it as it is."""
+    return re.sub(r"([\\`*_{}\[\]()#+.!|$~<>:-])", r"\\\1", name)
 
 
 def times(ratio: float) -> str:

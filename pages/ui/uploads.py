@@ -7,7 +7,7 @@ from bsmath.measured import Measurement
 from bsmath.scenario import Scenario
 from bsmath.sweeps import Sweep
 from pages.charts.measured import measured_figure
-from pages.ui import shell, state, tables
+from pages.ui import shell, state, tables, text
 
 MEGABYTES = sweeps.MAX_BYTES // 10**6
 
@@ -42,7 +42,7 @@ def summary(loaded: Sweep) -> None:
         name for name, has in (("throughput", loaded.has_throughput), ("steps to a target", loaded.has_steps)) if has
     ]
     st.markdown(
-        f"**{loaded.name}**: {len(loaded.table):,} usable rows, {batches} batch sizes, {len(loaded.series)} series; "
+        f"**{text.plain(loaded.name)}**: {len(loaded.table):,} usable rows, {batches} batch sizes, {len(loaded.series)} series; "
         f"{' and '.join(kinds)}."
     )
     if loaded.comments:
@@ -63,7 +63,8 @@ def problems(loaded: Sweep) -> None:
     """Every value that could not be used, with its row."""
     if loaded.problems:
         with st.expander(
-            f"{len(loaded.problems)} notes about single rows or columns", expanded=len(loaded.problems) < 4
+            f"{text.plural(len(loaded.problems), 'note')} on what could not be taken as it stands",
+            expanded=len(loaded.problems) < 4,
         ):
             st.dataframe(tables.problems(loaded), hide_index=True)
 

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -81,3 +83,41 @@ def test_curves_meet_the_run_at_its_own_batch():
     table = curves.over_batch(Scenario(), run)
     here = np.exp(np.interp(np.log(run.tokens_per_step), np.log(table["tokens_per_step"]), np.log(table["days"])))
     assert_allclose(here, run.seconds / 86_400, rtol=1e-3)
+
+
+REAL = Path(__file__).parent.parent.parent.parent / "shared" / "data"
+needs_real_data = pytest.mark.skipif(not REAL.is_dir(), reason="the public data sets are not beside this checkout")
+
+
+@needs_real_data
+@pytest.mark.parametrize(
+    "column, knees",
+    [
+        ("steps_to_goal_measured", [2240, 3300, 5430, 7910, 11100]),
+        ("steps_to_goal_authors_adjusted", [2191, 3240, 5433, 7907, 11131]),
+    ],
+)
+def test_five_public_language_models_give_their_published_refits(column, knees):
+    path = REAL / "1_hyperbola/hlzhang109_cbs_steps_to_goal.csv"
+    loaded = read(path.read_bytes(), path.name, {"steps_column": column})
+    found = [measurement(loaded, series, "steps") for series in loaded.series]
+    assert_allclose([one.fit.critical_batch_size / 512 for one in found], knees, rtol=4e-3)
+    assert all(one.identified and one.worst_residual < 0.13 for one in found)
+
+
+@needs_real_data
+@pytest.mark.parametrize("path", sorted(REAL.glob("2_throughput/*.csv")), ids=lambda path: path.stem)
+def test_public_throughput_sweeps_are_fitted_or_refused_with_a_reason(path):
+    loaded = read(path.read_bytes(), path.name)
+    assert len(loaded.questions) <= 1
+    found = [measurement(loaded, series, "tokens_per_second") for series in loaded.series]
+    for one in found:
+        assert one.verdict
+        if one.identified:
+            assert one.worst_residual <= 0.15 and one.fit.plateau > 0.9 * one.points["median"].max()
+    assert (
+        any(one.identified for one in found)
+        or "llm-foundry" in path.stem
+        or "bert_scal" in path.stem
+        or "ncf" in path.stem
+    )

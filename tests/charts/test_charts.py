@@ -82,14 +82,14 @@ def test_this_run_is_drawn_the_same_in_every_chart():
 
 @pytest.mark.parametrize("name", ["rate", "steps", "pareto", "measured"])
 def test_measured_points_lie_over_the_theory(name):
-    points = next(trace for trace in FIGURES[name].data if trace.name == "all rows")
+    points = next(trace for trace in FIGURES[name].data if trace.name == "sweep.csv")
     assert len(points.x) == 5
 
 
 @pytest.mark.parametrize("name", ["rate", "steps", "measured"])
 def test_a_fit_comes_with_its_band(name):
     names = [trace.name for trace in FIGURES[name].data]
-    assert "fit of all rows" in names and "90 % band of all rows" in names
+    assert "fit of sweep.csv" in names and "90 % band of sweep.csv" in names
 
 
 def test_batches_in_sequences_move_curve_marks_and_run_together():
