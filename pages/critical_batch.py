@@ -64,6 +64,8 @@ st.subheader("What published laws say", anchor=False)
 predictions = laws.predictions(scenario.num_params, run.tokens)
 st.markdown(words.laws_spread(predictions, scenario.num_params, run.tokens))
 st.table(tables.laws(predictions), hide_index=True)
+with st.expander("Where each law was fitted"):
+    st.markdown(tables.law_notes(predictions))
 
 shell.formula(
     r"S = S_{min}\left(1 + \frac{B_{crit}}{B}\right)",

@@ -48,6 +48,8 @@ st.markdown(
     "locally, and one global exponent misleads. The optimum is flat: a factor 2 in rate stays within 0.2 % of the best loss."
 )
 st.table(tables.rules(rates), hide_index=True)
+with st.expander("What each rule rests on, and where it holds"):
+    st.markdown(tables.rule_notes())
 shell.view_switches()
 
 st.subheader("What else moves with the batch", anchor=False)

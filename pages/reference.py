@@ -48,8 +48,12 @@ st.markdown(
     '("at least", "at most") says that the data set no bound.'
 )
 st.subheader("Published laws for the batch size", anchor=False)
-st.table(tables.laws(laws.predictions(scenario.num_params, run.tokens)), hide_index=True)
+predictions = laws.predictions(scenario.num_params, run.tokens)
+st.table(tables.laws(predictions), hide_index=True)
+st.markdown(tables.law_notes(predictions))
 st.caption("Evaluated at this scenario's parameters and tokens. Laws in the loss need a loss and are left out here.")
+st.subheader("Learning-rate rules", anchor=False)
+st.markdown(tables.rule_notes())
 st.subheader("Words", anchor=False)
 st.table(glossary.table(), hide_index=True)
 st.subheader("What this theory does not cover", anchor=False)

@@ -6,8 +6,8 @@ TERMS = (
     ("sequence length", "T", "tokens/sequence", "`block_size` (nanoGPT), `max_seq_len`, `--seq-length`"),
     ("micro-batch", "b", "sequences", "`train_micro_batch_size_per_gpu` (DeepSpeed), `per_device_train_batch_size` (HF), "
      "`device_batch_size` (nanochat); OLMo's `rank_microbatch_size` is in tokens"),
-    ("accumulation steps", "a", "-", "`gradient_accumulation_steps`; AdaptDL's `accum_steps` is one less"),
-    ("replicas", "d", "-", "data-parallel size, `dp_world_size` (OLMo), `num_replicas` (AdaptDL)"),
+    ("accumulation steps", "a", "", "`gradient_accumulation_steps`; AdaptDL's `accum_steps` is one less"),
+    ("replicas", "d", "", "data-parallel size, `dp_world_size` (OLMo), `num_replicas` (AdaptDL)"),
     ("global batch", "", "sequences", "b a d; `train_batch_size` (DeepSpeed, Levanter); OLMo's is in tokens"),
     ("tokens per step", "B", "real tokens", "`total_batch_size` (nanochat)"),
     ("noise scale", "B_simple", "tokens", "`gns`: tr(Sigma)/|G|^2 from gradient norms"),
@@ -20,7 +20,7 @@ TERMS = (
     ("plateau", "R", "tokens/s", "rate at large batches, n peak MFU / 6N, whole job"),
     ("MFU", "", "0 to 1", "model FLOPs over the dense peak; HFU also counts recomputation"),
     ("tokens routed together", "M", "tokens", "micro-batch x expert-parallel group: what a capacity factor applies to"),
-    ("capacity factor", "CF", "-", "room of an expert over its mean load; dropless models have none"),
+    ("capacity factor", "CF", "", "room of an expert over its mean load; dropless models have none"),
 )  # fmt: skip
 
 

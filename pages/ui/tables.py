@@ -46,31 +46,37 @@ def worked_example(scenario: Scenario, run: Outlook) -> pd.DataFrame:
 
 
 def laws(predictions: pd.DataFrame) -> pd.DataFrame:
-    """Published laws at this scenario's size and tokens."""
+    """Published laws at this scenario's size and tokens; what each rests on is in `law_notes`."""
     return pd.DataFrame(
         {
             "Law": predictions["label"],
             "Batch [tokens]": predictions["tokens_per_step"].map(text.count),
             "What it predicts": predictions["definition"],
-            "Valid for": predictions["valid_range"],
-            "Source": predictions["source"],
         }
     )
 
 
+def law_notes(predictions: pd.DataFrame) -> str:
+    """Where each law was fitted, and its source."""
+    return "\n".join(f"- **{law.label}**: {law.valid_range}. {law.source}." for law in predictions.itertuples())
+
+
 def rules(table: pd.DataFrame) -> pd.DataFrame:
-    """The learning-rate rules at this batch, with what each rests on."""
-    known = [lr.RULES[name] for name in table["rule"]]
+    """The learning-rate rules at this batch; what each rests on is in `rule_notes`."""
     return pd.DataFrame(
         {
-            "Rule": [rule.label for rule in known],
+            "Rule": [lr.RULES[name].label for name in table["rule"]],
             "Rate": table["rate"].map(text.scientific),
             "Against reference": table["ratio"].map(text.times),
             "Local exponent": table["slope"].map("{:.2f}".format),
-            "Status": [rule.status for rule in known],
-            "Valid for": [rule.validity for rule in known],
-            "Source": [rule.source for rule in known],
         }
+    )
+
+
+def rule_notes() -> str:
+    """Status, region of validity and source of every rule."""
+    return "\n".join(
+        f"- **{rule.label}**: {rule.status}. Where: {rule.validity}. {rule.source}." for rule in lr.RULES.values()
     )
 
 

@@ -44,7 +44,7 @@ def signed(ratio: float) -> str:
 def percent(fraction: float, digits: int = 2) -> str:
     """66 %; below one percent the digits that matter are kept, down to 0.001 %."""
     if 0 < abs(fraction) < 1e-5:
-        return f"under 0.001{GAP}%"
+        return f"<0.001{GAP}%"
     shown = _significant(
         100 * fraction, digits if abs(fraction) < 0.1 else max(digits, len(f"{abs(100 * fraction):.0f}"))
     )
