@@ -3,6 +3,7 @@
 import streamlit as st
 
 from bsmath import curves
+from bsmath.levers import levers
 from pages.charts.throughput import time_figure
 from pages.ui import shell, state, text, words
 
@@ -43,6 +44,7 @@ st.markdown(
     else "For a fixed number of tokens the hardware alone sets the time: it falls until fixed costs no longer matter, then "
     "stays flat. What the larger batch costs in loss does not show here: set the goal to `target` to see it."
 )
+st.markdown(words.first_change(levers(scenario)))
 
 start, share = st.columns(2)
 with start:

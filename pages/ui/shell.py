@@ -55,8 +55,11 @@ def frame(scenario: Scenario, path: str) -> Outlook:
         _sidebar(scenario)
     st.header(page.title, anchor=False)
     st.caption(f"{page.question} This run: **{words.summary(scenario, derived)}**.")
-    for sentence in state.take_sentences():
+    refused, notes = state.take_sentences()
+    for sentence in refused:
         st.warning(sentence)
+    for sentence in notes:
+        st.info(sentence)
     return derived
 
 

@@ -6,7 +6,7 @@ button leads to the page before rather than through every slider step.
 """
 
 import dataclasses
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
@@ -38,7 +38,7 @@ def scenario() -> Scenario:
     if "scenario" not in st.session_state:
         first, view_first, problems = link.from_query(st.query_params)
         st.session_state.update(
-            scenario=first, view=view_first, sentences=problems, history=[], open_sections={}, tied={}
+            scenario=first, view=view_first, sentences=problems, history=[], notes=[], open_sections={}, tied={}
         )
         forget_sweep()
     return st.session_state.scenario
@@ -54,15 +54,21 @@ def view() -> View:
     return st.session_state.view
 
 
-def take_sentences() -> list[str]:
-    """What is to be said on top of the page (a value that could not be used, a preset's note); each is shown once."""
-    sentences, st.session_state.sentences = st.session_state.sentences, []
-    return sentences
+def take_sentences() -> tuple[list[str], list[str]]:
+    """What is to be said on top of the page, once: values that could not be used, and notes."""
+    said = st.session_state.sentences, st.session_state.notes
+    st.session_state.update(sentences=[], notes=[])
+    return said
 
 
 def say(sentence: str) -> None:
-    """Leave a sentence for the next drawing of the page."""
+    """Leave a sentence about something that could not be done for the next drawing of the page."""
     st.session_state.sentences = [*st.session_state.sentences, sentence]
+
+
+def note(sentence: str) -> None:
+    """Leave a note for the next drawing of the page."""
+    st.session_state.notes = [*st.session_state.notes, sentence]
 
 
 def write_address() -> None:
@@ -72,7 +78,8 @@ def write_address() -> None:
 
 def address() -> str:
     """The link that shows a teammate this page as it is now."""
-    return f"{st.context.url or ''}?{_query()}"
+    parts = urlsplit(st.context.url or "")
+    return urlunsplit(parts._replace(path=parts.path or "/", query=_query()))
 
 
 def _query() -> str:
@@ -117,7 +124,7 @@ def load_run(name: str) -> None:
     """Take the scenario of a published run or example; the page then says what in it is published."""
     run = presets.runs()[name]
     assign(Scenario(**run.fields))
-    say(f"{run.label}: {run.note} Source: {run.source}")
+    note(f"{run.label}: {run.note} Source: {run.source}")
 
 
 def load_model(name: str) -> None:
@@ -216,7 +223,7 @@ def use_fit(found: Measurement) -> None:
     changes, sentence = measured.fitted_changes(scenario(), found)
     change(**changes)
     if sentence:
-        say(sentence)
+        note(sentence)
 
 
 def calibrate(run: Outlook) -> None:

@@ -37,7 +37,9 @@ def whole(value: float) -> str:
 
 
 def signed(ratio: float) -> str:
-    """A ratio as a change: -15 %, +70 %."""
+    """A ratio as a change: -15 %, +70 %, +0 %."""
+    if abs(ratio - 1) < 5e-5:
+        return f"+0{GAP}%"
     return f"{'+' if ratio >= 1 else '-'}{percent(abs(ratio - 1))}"
 
 

@@ -4,6 +4,7 @@ import pandas as pd
 
 from bsmath import critical, presets, throughput
 from bsmath.expert_load import ExpertLoad
+from bsmath.levers import Lever
 from bsmath.outlook import Outlook
 from bsmath.scenario import Scenario
 from pages.ui import text
@@ -196,3 +197,13 @@ def matmul(scenario: Scenario, load: ExpertLoad) -> str:
             else "**memory-bound**, so a larger micro-batch or expert-parallel group would raise MFU."
         )
     )
+
+
+def first_change(found: list[Lever]) -> str:
+    """What to change first, and what the other changes would give."""
+    listed = "; ".join(
+        f"{lever.name}: {text.duration(lever.seconds)} ({text.signed(lever.time_ratio)} time, "
+        f"{text.signed(lever.work_ratio)} device-hours)"
+        for lever in found
+    )
+    return f"**What to change first.** {listed}."

@@ -101,7 +101,7 @@ def test_a_published_run_loads_and_says_what_is_published():
     app = opened("app.py")
     app.selectbox(key="pick_run").set_value("llama_3_1_405b").run()
     assert "405B dense, 16,384 x NVIDIA H100 SXM" in app.caption[0].value
-    assert "Source:" in app.warning[0].value
+    assert "Source:" in app.info[0].value
 
 
 def test_the_example_lies_over_the_theory_and_its_fit_moves_the_scenario():
