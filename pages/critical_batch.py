@@ -4,7 +4,7 @@ import streamlit as st
 
 from bsmath import critical, curves, laws
 from pages.charts.critical import overhead_figure, pareto_figure, steps_figure
-from pages.ui import measure, shell, state, tables, text, words
+from pages.ui import loaded, measure, shell, state, tables, text, words
 
 scenario = state.scenario()
 run = shell.frame(scenario, "pages/critical_batch.py")
@@ -28,7 +28,7 @@ shell.metrics(
     ),
 )
 
-found = state.measurements("steps")
+found = loaded.measurements("steps")
 table = curves.over_batch(scenario, run, found)
 point = {"steps": steps, "tokens": tokens, "tokens_per_step": run.tokens_per_step}
 point["step_overhead"] = critical.step_overhead(run.tokens_per_step, knee)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from bsmath import curves, throughput
 from pages.charts.throughput import rate_figure
-from pages.ui import measure, shell, state, text, words
+from pages.ui import loaded, measure, shell, state, text, words
 
 scenario = state.scenario()
 run = shell.frame(scenario, "pages/throughput.py")
@@ -34,7 +34,7 @@ shell.metrics(
     ),
 )
 
-found = state.measurements("tokens_per_second")
+found = loaded.measurements("tokens_per_second")
 table = curves.over_batch(scenario, run, found)
 shell.chart(
     rate_figure(

@@ -3,14 +3,14 @@
 import streamlit as st
 
 from bsmath import sweeps
-from pages.ui import measure, shell, state, tables, uploads
+from pages.ui import loaded, measure, shell, state, tables, uploads
 
 scenario = state.scenario()
 shell.frame(scenario, "pages/upload.py")
 
 uploads.choose()
-loaded = state.sweep()
-if loaded is None:
+sweep = loaded.sweep()
+if sweep is None:
     st.markdown(
         "**Drop a CSV of one benchmark sweep, of steps to a target loss, or of both.** Column names may be yours; separator, "
         "decimal comma and units in headers are found. The fit then appears on the Throughput and Critical batch pages, over "
@@ -21,16 +21,16 @@ if loaded is None:
     st.code(sweeps.TEMPLATE, language=None)
     st.stop()
 
-uploads.summary(loaded)
-uploads.questions(loaded)
-uploads.problems(loaded)
-uploads.series(loaded)
+uploads.summary(sweep)
+uploads.questions()
+uploads.problems(sweep)
+uploads.series(sweep)
 
 for quantity, title, page in (
     ("tokens_per_second", "Throughput", "pages/throughput.py"),
     ("steps", "Critical batch", "pages/critical_batch.py"),
 ):
-    found = state.measurements(quantity)
+    found = loaded.measurements(quantity)
     if found:
         st.subheader(title, anchor=False)
         uploads.figure(scenario, found, quantity)
@@ -38,6 +38,6 @@ for quantity, title, page in (
         shell.link_to(page, f"See it over the theory on the {title} page")
 
 st.subheader("Every series", anchor=False)
-st.dataframe(tables.every_series(state.every_measurement()), hide_index=True)
+st.dataframe(tables.every_series(loaded.every_measurement()), hide_index=True)
 with st.expander("What each column was taken for"):
-    uploads.columns(loaded)
+    uploads.columns(sweep)

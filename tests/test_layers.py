@@ -57,7 +57,7 @@ def test_pages_compute_nothing(path):
 
 @pytest.mark.parametrize("path", [*PAGES, *CHARTS, *UI], ids=relative)
 def test_only_state_touches_session_and_address(path):
-    if path.name == "state.py":
+    if path.name in ("state.py", "loaded.py"):
         return
     touched = {node.attr for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)}
     assert not touched & {"session_state", "query_params"}

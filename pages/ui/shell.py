@@ -11,7 +11,7 @@ from bsmath import batch, curves, link
 from bsmath.outlook import Outlook, outlook
 from bsmath.scenario import Scenario
 from pages.charts.theme import BatchAxis
-from pages.ui import controls, state, text, words
+from pages.ui import controls, loaded, state, text, words
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def frame(scenario: Scenario, path: str) -> Outlook:
     st.caption(f"{page.question} This run: **{words.summary(scenario, derived)}**.")
     refused, notes = state.take_sentences()
     for sentence in refused:
-        st.warning(sentence)
+        st.warning(text.plain(sentence))
     for sentence in notes:
         st.info(sentence)
     return derived
@@ -75,9 +75,9 @@ def _sidebar(scenario: Scenario) -> None:
         st.button("Reset", on_click=state.reset, help="Back to the default scenario: 0.8B parameters on one H200.")
     st.caption("**Copy link**: it opens this page with this scenario, in any browser.")
     st.code(state.address(), language=None, wrap_lines=True)
-    loaded = state.sweep()
-    if loaded:
-        st.caption(f"Loaded for this session: {text.plain(loaded.name)}. Uploaded data are not in the link.")
+    sweep = loaded.sweep()
+    if sweep:
+        st.caption(f"Loaded for this session: {text.plain(sweep.name)}. Uploaded data are not in the link.")
     state.write_address()
 
 

@@ -1,4 +1,4 @@
-"""The one place that reads and writes session state and the address: URL <-> scenario <-> widgets.
+"""URL <-> scenario <-> widgets: with `loaded`, the one place that reads and writes session state and the address.
 
 Widgets are drawn from the scenario in every run, so they survive Streamlit's forgetting them on a page change; a widget's
 callback replaces the scenario, or keeps it and leaves a sentence. The address is replaced, not pushed, so that the back
@@ -10,12 +10,11 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
-from bsmath import curves, link, measured, presets, quantities, sweeps
+from bsmath import curves, link, measured, presets, quantities
 from bsmath.link import View
 from bsmath.measured import Measurement
 from bsmath.outlook import Outlook
 from bsmath.scenario import Scenario
-from bsmath.sweeps import Question, Sweep, SweepError
 from pages.ui import text
 
 MOST_UNDO = 50
@@ -40,7 +39,6 @@ def scenario() -> Scenario:
         st.session_state.update(
             scenario=first, view=view_first, sentences=problems, history=[], notes=[], open_sections={}, tied={}
         )
-        forget_sweep()
     return st.session_state.scenario
 
 
@@ -100,7 +98,7 @@ def change(**changes) -> None:
     """Change some fields, or keep the scenario and say why not."""
     try:
         assign(scenario().change(**changes))
-    except ValueError as error:
+    except (TypeError, ValueError) as error:  # a number field that was emptied holds None
         say(f"{error}; the value before is kept.")
 
 
@@ -138,7 +136,7 @@ def load_model(name: str) -> None:
 def picker(kind: str) -> dict:
     """A select box that loads a preset and then stands empty again."""
     known, load = (presets.runs(), load_run) if kind == "run" else (presets.models(), load_model)
-    tied = _tie(f"pick_{kind}", None, _read_pick, load)
+    tied = tie(f"pick_{kind}", None, _read_pick, load)
     return {"options": list(known), "format_func": lambda name: known[name].label, "placeholder": "Choose one"} | tied
 
 
@@ -154,37 +152,38 @@ def typed(name: str) -> dict:
     """A text field that takes an exact value such as 7.3B; empty clears a field that may be empty."""
     value = getattr(scenario(), name)
     shown = "" if value is None else value if isinstance(value, str) else text.exact(value)
-    return _tie(f"typed_{name}", shown, _read_typed, name)
+    return tie(f"typed_{name}", shown, _read_typed, name)
 
 
 def slider(name: str, options: list[float]) -> dict:
     """A slider over readable values; a value of the field that is not among them stands in its place between them."""
     value = getattr(scenario(), name)
     labels = {text.exact(option): option for option in sorted({*options, value})}
-    return {"options": list(labels)} | _tie(f"slider_{name}", text.exact(value), _read_slider, name, labels)
+    return {"options": list(labels)} | tie(f"slider_{name}", text.exact(value), _read_slider, name, labels)
 
 
 def choice(name: str) -> dict:
     """A widget whose own value is the field's."""
-    return _tie(f"choice_{name}", getattr(scenario(), name), _read_choice, name)
+    return tie(f"choice_{name}", getattr(scenario(), name), _read_choice, name)
 
 
 def view_choice(name: str) -> dict:
     """A segmented control that sets a view switch."""
-    tied = _tie(f"view_{name}", getattr(view(), name), _read_view, name)
+    tied = tie(f"view_{name}", getattr(view(), name), _read_view, name)
     return {"options": link.VIEW_CHOICES[name], "required": True} | tied
 
 
 def section(name: str) -> dict:
     """An expander whose closed body is not run, and which stays open from page to page."""
-    return _tie(f"section_{name}", st.session_state.open_sections.get(name, False), _read_section, name)
+    return tie(f"section_{name}", st.session_state.open_sections.get(name, False), _read_section, name)
 
 
 def _read_section(key: str, name: str) -> None:
     st.session_state.open_sections[name] = st.session_state[key]
 
 
-def _tie(key: str, value, read, *args) -> dict:
+def tie(key: str, value, read, *args) -> dict:
+    """Arguments that make a widget show this value and hand its key and these arguments to `read` when it is edited."""
     tied, page = st.session_state.tied, st.session_state.page
     if tied.get(key) != page or key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value  # only where it must be, on a new page always: each costs the browser an update
@@ -215,7 +214,7 @@ def _read_view(key: str, name: str) -> None:
     st.session_state.view = dataclasses.replace(view(), **{name: st.session_state[key]})
 
 
-# --- measurements
+# --- measured numbers
 
 
 def use_fit(found: Measurement) -> None:
@@ -235,112 +234,3 @@ def calibrate(run: Outlook) -> None:
         assign(curves.calibrated(scenario(), size, rate))
     except ValueError as error:
         say(f"Calibrate: {error}; the plateau before is kept. Is it the whole job's rate, and the dense peak?")
-
-
-def forget_sweep() -> None:
-    """Drop the loaded data."""
-    st.session_state.update(sweep=None, source=None, answers={}, shown=(), fits={})
-
-
-def sweep() -> Sweep | None:
-    """The sweep that is loaded."""
-    scenario()
-    return st.session_state.sweep
-
-
-def shown_series() -> tuple[str, ...]:
-    """The series that lie over the theory."""
-    return st.session_state.shown
-
-
-def measurements(quantity: str) -> list[Measurement]:
-    """The shown series of one quantity with their fits, in real tokens, ready to draw; empty without a sweep."""
-    loaded = sweep()
-    found = [_measurement(loaded, name, quantity, scenario().padding_fraction) for name in shown_series()]
-    return [one for one in found if len(one.points)]
-
-
-def every_measurement() -> list[Measurement]:
-    """Every series of the loaded sweep with every quantity that it measured."""
-    padding = scenario().padding_fraction
-    found = [_measurement(sweep(), name, quantity, padding) for quantity in measured.FITS for name in sweep().series]
-    return [one for one in found if len(one.points)]
-
-
-def _measurement(loaded: Sweep, series: str, quantity: str, padding: float) -> Measurement:
-    """Fits cost milliseconds and a slider step does not change them: they are kept beside the sweep."""
-    kept = st.session_state.fits
-    if (series, quantity, padding) not in kept:
-        kept[series, quantity, padding] = measured.measurement(loaded, series, quantity, padding)
-    return kept[series, quantity, padding]
-
-
-# --- reading an upload: the bytes and the answers to its questions stay, so that a correction reads them again
-
-
-def upload() -> dict:
-    """The arguments of the file uploader."""
-    return {"key": "upload_file", "on_change": _read_upload}
-
-
-def _read_upload() -> None:
-    if st.session_state.upload_file is not None:
-        _load(st.session_state.upload_file.name, st.session_state.upload_file.getvalue())
-
-
-def load_pasted() -> None:
-    """Read the pasted text like a file."""
-    _load("pasted text", st.session_state.pasted.encode())
-
-
-def load_example() -> None:
-    """Read the sweep that ships with the project."""
-    path = sorted((presets.DATA / "measured").glob("throughput_cpu_*.csv"))[0]
-    _load(path.name, path.read_bytes())
-
-
-def _load(name: str, data: bytes, answers: dict | None = None) -> None:
-    answers = dict(answers or {})
-    try:
-        found = sweeps.read(data, name, answers)
-        if found.batch_unit == "sequences" and "seq_len" not in answers:
-            answers["seq_len"] = scenario().seq_len
-            found = sweeps.read(data, name, answers)
-    except SweepError as error:
-        return say(str(error))
-    shown = [series for series in shown_series() if series in found.series]
-    shown = tuple(shown) or found.series[:1]
-    st.session_state.update(sweep=found, source=(name, data), answers=answers, shown=shown, fits={})
-
-
-def _answer(key: str, name: str) -> None:
-    answers = st.session_state.answers | {name: st.session_state[key]}
-    _load(*st.session_state.source, answers)
-
-
-def answer_choice(question: Question) -> dict:
-    """A select box that answers a question about the file."""
-    value = st.session_state.answers.get(question.key, question.default)
-    return {"options": question.choices} | _tie(f"answer_{question.key}", value, _answer, question.key)
-
-
-def answer_number(question: Question) -> dict:
-    """A number field that answers a question about the file."""
-    value = st.session_state.answers.get(question.key, question.default)
-    return _tie(f"answer_{question.key}", value, _answer, question.key)
-
-
-def correct_column() -> None:
-    """Read the file again with one column taken for something else."""
-    columns = st.session_state.answers.get("columns", {})
-    columns = columns | {st.session_state.correct_header: st.session_state.correct_meaning}
-    _load(*st.session_state.source, st.session_state.answers | {"columns": columns})
-
-
-def series_choice(loaded: Sweep) -> dict:
-    """A multiselect of the series to show."""
-    return {"options": loaded.series} | _tie("series", list(shown_series()), _read_series)
-
-
-def _read_series(key: str) -> None:
-    st.session_state.shown = tuple(st.session_state[key])

@@ -59,8 +59,8 @@ def plural(number: int, noun: str) -> str:
 
 
 def plain(name: str) -> str:
-    """Text from a file, so that Markdown leaves it as it is."""
-    return re.sub(r"([\\`*_{}\[\]()#+.!|$~<>:-])", r"\\\1", name)
+    """Text that came from a file or a link, so that Markdown shows it as it is: no link, image or formula from strangers."""
+    return re.sub(r"([\\`*_\[\]<>$~|#])", r"\\\1", name)
 
 
 def times(ratio: float) -> str:

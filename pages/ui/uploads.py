@@ -7,7 +7,7 @@ from bsmath.measured import Measurement
 from bsmath.scenario import Scenario
 from bsmath.sweeps import Sweep
 from pages.charts.measured import measured_figure
-from pages.ui import shell, state, tables, text
+from pages.ui import loaded, shell, tables, text
 
 MEGABYTES = sweeps.MAX_BYTES // 10**6
 
@@ -16,15 +16,15 @@ def choose() -> None:
     """Three ways to data: a file, pasted text, the measured example."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.button(
-            "Load the measured example", on_click=state.load_example, help="A small GPT timed on a laptop-class CPU."
+            "Load the measured example", on_click=loaded.load_example, help="A small GPT timed on a laptop-class CPU."
         )
-        if state.sweep():
-            st.button("Remove the data", on_click=state.forget_sweep)
+        if loaded.sweep():
+            st.button("Remove the data", on_click=loaded.forget)
     st.file_uploader(
         f"A table as CSV or TSV, or printed benchmark lines; up to {MEGABYTES} MB",
         max_upload_size=MEGABYTES,
         help="Nothing is written to disk or kept after this session.",
-        **state.upload(),
+        **loaded.upload(),
     )
     with st.expander("Or paste a table"):
         st.text_area(
@@ -32,56 +32,56 @@ def choose() -> None:
             key="pasted",
             height=140,
         )
-        st.button("Read the pasted text", on_click=state.load_pasted)
+        st.button("Read the pasted text", on_click=loaded.load_pasted)
 
 
-def summary(loaded: Sweep) -> None:
-    """What is loaded, in a sentence."""
-    batches = loaded.table["tokens_per_step"].nunique()
+def summary(sweep: Sweep) -> None:
+    """What is sweep, in a sentence."""
+    batches = sweep.table["tokens_per_step"].nunique()
     kinds = [
-        name for name, has in (("throughput", loaded.has_throughput), ("steps to a target", loaded.has_steps)) if has
+        name for name, has in (("throughput", sweep.has_throughput), ("steps to a target", sweep.has_steps)) if has
     ]
     st.markdown(
-        f"**{text.plain(loaded.name)}**: {len(loaded.table):,} usable rows, {batches} batch sizes, {len(loaded.series)} series; "
+        f"**{text.plain(sweep.name)}**: {len(sweep.table):,} usable rows, {batches} batch sizes, {len(sweep.series)} series; "
         f"{' and '.join(kinds)}."
     )
-    if loaded.comments:
+    if sweep.comments:
         with st.expander("What the file says about itself"):
-            st.code("\n".join(loaded.comments), language=None, wrap_lines=True)
+            st.code("\n".join(sweep.comments), language=None, wrap_lines=True)
 
 
-def questions(loaded: Sweep) -> None:
+def questions() -> None:
     """What the file leaves open, with the likeliest answer chosen."""
-    for question in loaded.questions:
+    for question in loaded.questions():
         if question.choices:
-            st.selectbox(question.text, **state.answer_choice(question))
+            st.selectbox(text.plain(question.text), question.choices, **loaded.answer(question))
         else:
-            st.number_input(question.text, min_value=1, step=1, **state.answer_number(question))
+            st.number_input(text.plain(question.text), min_value=1, value=None, step=1, **loaded.answer(question))
 
 
-def problems(loaded: Sweep) -> None:
+def problems(sweep: Sweep) -> None:
     """Every value that could not be used, with its row."""
-    if loaded.problems:
+    if sweep.problems:
         with st.expander(
-            f"{text.plural(len(loaded.problems), 'note')} on what could not be taken as it stands",
-            expanded=len(loaded.problems) < 4,
+            f"{text.plural(len(sweep.problems), 'note')} on what could not be taken as it stands",
+            expanded=len(sweep.problems) < 4,
         ):
-            st.dataframe(tables.problems(loaded), hide_index=True)
+            st.dataframe(tables.problems(sweep), hide_index=True)
 
 
-def series(loaded: Sweep) -> None:
+def series(sweep: Sweep) -> None:
     """Which series lie over the theory, four at most."""
-    if len(loaded.series) > 1:
-        st.multiselect("Series to show, four at most", max_selections=4, **state.series_choice(loaded))
+    if len(sweep.series) > 1:
+        st.multiselect("Series to show, four at most", max_selections=4, **loaded.series_choice())
 
 
-def columns(loaded: Sweep) -> None:
+def columns(sweep: Sweep) -> None:
     """Each column with what it was taken for; a wrong one is corrected here."""
-    st.dataframe(tables.columns(loaded), hide_index=True)
+    st.dataframe(tables.columns(sweep), hide_index=True)
     left, right = st.columns(2)
-    left.selectbox("Correct the column", [column.header for column in loaded.columns], key="correct_header")
+    left.selectbox("Correct the column", [column.header for column in sweep.columns], key="correct_header")
     right.selectbox("which holds", sweeps.MEANINGS, key="correct_meaning")
-    st.button("Read it again so", on_click=state.correct_column)
+    st.button("Read it again so", on_click=loaded.correct_column)
 
 
 def figure(scenario: Scenario, found: list[Measurement], quantity: str) -> None:

@@ -133,4 +133,20 @@ def test_unreadable_text_is_one_sentence(pasted, word):
     app = opened("pages/upload.py")
     app.text_area(key="pasted").set_value(pasted)
     next(button for button in app.button if button.label == "Read the pasted text").click().run()
-    assert not app.exception and len(app.warning) == 1 and word in app.warning[0].value
+    assert not app.exception and len(app.warning) == 1 and word in app.warning[0].value.replace("\\", "")
+
+
+def test_text_from_a_link_cannot_bring_an_image():
+    app = opened("app.py", {"goal": "![x](http://example.org/x.png)"})
+    assert "![x]" not in app.warning[0].value and "!\\[x\\]" in app.warning[0].value
+
+
+@pytest.mark.parametrize("answered", [64, None])
+def test_a_question_about_the_file_is_asked_with_the_scenario_s_answer(answered):
+    app = opened("pages/upload.py")
+    app.text_area(key="pasted").set_value("local_bsz,step_time\n4,0.5\n8,0.8\n16,1.5\n")
+    next(button for button in app.button if button.label == "Read the pasted text").click().run()
+    assert app.number_input(key="answer_seq_len").value == 2048
+    app.number_input(key="answer_seq_len").set_value(answered).run()
+    assert not app.exception
+    assert app.number_input(key="answer_seq_len").value == answered, "an answered question can be answered again"
