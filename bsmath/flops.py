@@ -34,3 +34,8 @@ def mfu(tokens_per_second, flops_per_token, peak_flops, num_devices):
 def active_params(tokens_per_second, mfu, peak_flops, num_devices):
     """N implied by a measured rate and a reported MFU, if that MFU was counted by 6N. Parameters as in `mfu`."""
     return num_devices * peak_flops * mfu / (6 * tokens_per_second)
+
+
+def mfu_headroom(mfu, matmul_efficiency):
+    """How many times faster a run could be if every FLOP ran at the fastest matmul measured on the device."""
+    return matmul_efficiency / mfu

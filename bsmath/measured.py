@@ -95,6 +95,8 @@ def refusal(found: Measurement) -> str:
     """Why this fit cannot enter a scenario; empty where it can."""
     if found.fit is None or not all(0 <= value < np.inf for value in found.fit.parameters.values()):
         return found.verdict
+    if found.quantity == "tokens_per_second" and found.worst_residual > throughput.MISFIT:
+        return found.verdict
     if found.quantity == "steps" and (not found.identified or not found.fit.min_steps > 0):
         return found.verdict
     return ""

@@ -51,6 +51,7 @@ st.markdown(
     "teach, and it peaks at B_fast. A device at 100 % utilization proves nothing: it says that a kernel was resident, not "
     "how much of the peak it used."
 )
+st.markdown(words.ceiling(scenario, run))
 shell.view_switches()
 
 left, right = st.columns(2)

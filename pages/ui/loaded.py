@@ -45,6 +45,12 @@ def measurements(quantity: str) -> list[Measurement]:
     return _measured(shown_series(), (quantity,))
 
 
+def fixed_time_is_fitted() -> bool:
+    """Whether the scenario's fixed time is that of a shown fit; until then it is an assumption."""
+    fits = (one.fit for one in measurements("tokens_per_second") if one.fit is not None)
+    return any(fit.fixed_time == state.scenario().fixed_time for fit in fits)
+
+
 def every_measurement() -> list[Measurement]:
     """Every series of the loaded sweep with every quantity that it measured."""
     return _measured(sweep().series, measured.FITS)

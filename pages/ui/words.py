@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from bsmath import critical, presets, throughput
+from bsmath import critical, flops, presets, throughput
 from bsmath.expert_load import ExpertLoad
 from bsmath.levers import Lever
 from bsmath.outlook import Outlook
@@ -57,7 +57,7 @@ def verdict(scenario: Scenario, run: Outlook) -> str:
     return f"**Keep {now} per step: nothing on this hardware is clearly faster.** The optimum is broad, {span}."
 
 
-def feasibility(scenario: Scenario, run: Outlook) -> str:
+def feasibility(scenario: Scenario, run: Outlook, fitted: bool) -> str:
     """Where the unconstrained optimum lies, what a job can reach, and what is only assumed."""
     if run.fastest_batch < run.smallest_step:
         place = (
@@ -69,7 +69,8 @@ def feasibility(scenario: Scenario, run: Outlook) -> str:
             f"The fastest feasible batch is the whole number of micro-batches nearest to B_fast = "
             f"{text.tokens(run.fastest_batch)} in time."
         )
-    return f"{place} t_fixed = {text.duration(scenario.fixed_time)} is {'assumed' if scenario.fixed_time else 'set to zero'}."
+    origin = "fitted to the loaded sweep" if fitted else "assumed, not measured"
+    return f"{place} t_fixed = {text.duration(scenario.fixed_time)} is {origin}."
 
 
 def report(scenario: Scenario, run: Outlook, address: str) -> str:
@@ -207,3 +208,20 @@ def first_change(found: list[Lever]) -> str:
         for lever in found
     )
     return f"**What to change first.** {listed}."
+
+
+def ceiling(scenario: Scenario, run: Outlook) -> str:
+    """How far the run's MFU lies below the fastest matmul measured on its accelerator."""
+    device = presets.hardware().get(scenario.accelerator)
+    if device is None or device.matmul_efficiency is None:
+        return ""
+    headroom = flops.mfu_headroom(run.mfu, device.matmul_efficiency)
+    if headroom < 1:
+        return (
+            f"An MFU of {text.percent(run.mfu)} is above the fastest BF16 matmul measured on this device "
+            f"({text.percent(device.matmul_efficiency)} of its dense peak): check the peak, the parameters or the rate."
+        )
+    return (
+        f"The fastest BF16 matmul measured on this device reaches {text.percent(device.matmul_efficiency)} of its dense peak, so "
+        f"at {text.percent(run.mfu)} this run could be {text.times(headroom)} as fast at the very most."
+    )

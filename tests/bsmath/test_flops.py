@@ -1,7 +1,7 @@
 import pytest
 from numpy.testing import assert_allclose
 
-from bsmath.flops import active_params, flops_per_token, mfu
+from bsmath.flops import active_params, flops_per_token, mfu, mfu_headroom
 
 
 def test_founding_question_implies_0_8b_parameters():
@@ -29,3 +29,7 @@ def test_gpt3_needs_1_05e12_flops_a_token():
 
 def test_mfu_and_parameters_invert_each_other():
     assert_allclose(mfu(5e4, flops_per_token(active_params(5e4, 0.4, 312e12, 8)), 312e12, 8), 0.4)
+
+
+def test_founding_run_could_be_1_22_times_faster_at_most():
+    assert_allclose(mfu_headroom(0.66, 794.5 / 989), 1.22, atol=0.005)

@@ -64,6 +64,15 @@ def test_changing_devices_inside_a_sweep_are_not_fitted_through():
     assert found.fit is None and "from 1 to 8" in found.verdict and refusal(found) == found.verdict
 
 
+def test_a_sweep_that_no_line_describes_cannot_enter_a_scenario():
+    rows = "2048,1000\n8192,4000\n32768,500\n131072,9000\n"
+    found = measurement(
+        read(f"batch_tokens,tokens_per_s\n{rows}".encode(), "broken.csv"), "all rows", "tokens_per_second"
+    )
+    assert found.fit is not None and refusal(found) == found.verdict and "straight line" in found.verdict
+    assert refusal(measurement(sweep(), "all rows", "tokens_per_second")) == ""
+
+
 def test_one_batch_is_shown_and_not_fitted():
     found = measurement(
         read(b"batch_tokens,step_time_s\n1024,1\n1024,1.1\n", "one.csv"), "all rows", "tokens_per_second"

@@ -117,6 +117,8 @@ def test_the_example_lies_over_the_theory_and_its_fit_moves_the_scenario():
     metrics = {metric.label: metric.value for metric in app.metric}
     assert metrics["Plateau [tok/s]"] == text.count(found.fit.plateau, 4)
     assert "222k dense" in app.caption[0].value
+    app.switch_page("app.py").run()
+    assert "fitted to the loaded sweep" in " ".join(paragraph.value for paragraph in app.markdown)
 
 
 PASTED = [
