@@ -32,7 +32,7 @@ def clean(data: bytes, name: str) -> bytes:
     """The file as UTF-8 with line feeds, without byte-order mark and terminal colors; the same object where it is so
     already."""
     if len(data) > MAX_BYTES:
-        raise SweepError(f"{name} must be at most {MAX_BYTES / 1e6:.0f} MB, got {len(data) / 1e6:.1f} MB")
+        raise SweepError(f"{name} must be at most {MAX_BYTES / 1e6:.0f} MB, got {len(data) / 1e6:.6g} MB")
     if not data.strip():
         raise SweepError(f"{name} must hold a table, got an empty file")
     for magic, kind in BINARY.items():

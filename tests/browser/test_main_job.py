@@ -146,7 +146,7 @@ def test_unreadable_file_is_one_sentence_and_the_app_goes_on(chromium, address, 
 def test_file_over_the_limit_is_refused_and_one_just_under_is_read(chromium, address, tmp_path):
     header, row = b"batch_tokens,step_time_s\n", b"%d,%d.5\n"
     rows = b"".join(row % (1024 * (1 + k % 8), 1 + k % 8) for k in range(1000))
-    limit = 50 * 2**20
+    limit = 50 * 10**6
     under = header + rows * ((limit - len(header)) // len(rows))
     (tmp_path / "under.csv").write_bytes(under)
     (tmp_path / "over.csv").write_bytes(under + rows * 8)
