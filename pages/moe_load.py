@@ -77,7 +77,7 @@ shell.view_switches()
 shell.formula(
     r"X \sim Binomial(M, k/E)",
     r"CV = \sqrt{\frac{1-p}{Mp}}",
-    r"f = \frac{Mp\,P[Bin(M-1,p) \geq C] - C\,P[Bin(M,p) \geq C+1]}{Mp}",
+    r"f = \frac{E[\max(X - C,\, 0)]}{Mp}",
     r"C = \lceil CF \cdot Mk/E \rceil",
     source="Derived, exact under uniform routing. M tokens are routed together (micro-batch x expert-parallel group), not the global "
     "batch. Capacity as in Switch (Fedus et al. 2021) and Megatron-LM. Measured loads: public OLMoE and Mixtral counts.",

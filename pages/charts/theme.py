@@ -100,7 +100,7 @@ def layout(x: dict, y: dict, marks: tuple = (), **more) -> dict:
         "height": HEIGHT,
         "hovermode": "x unified",
         "margin": {"l": 10, "r": 10, "t": 76 if marks else 24, "b": 10},
-        "legend": {"orientation": "h", "yanchor": "top", "y": -0.2, "x": 0},
+        "legend": {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "x": 0},
     } | more
 
 
