@@ -93,7 +93,11 @@ def _values(rows: pd.DataFrame, column: str) -> np.ndarray:
 
 def refusal(found: Measurement) -> str:
     """Why this fit cannot enter a scenario; empty where it can."""
-    if found.fit is None or not all(0 <= value < np.inf for value in found.fit.parameters.values()):
+    if (
+        found.fit is None
+        or found.fit.line.exact
+        or not all(0 <= value < np.inf for value in found.fit.parameters.values())
+    ):
         return found.verdict
     if found.quantity == "tokens_per_second" and found.worst_residual > throughput.MISFIT:
         return found.verdict

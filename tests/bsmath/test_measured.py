@@ -73,6 +73,13 @@ def test_a_sweep_that_no_line_describes_cannot_enter_a_scenario():
     assert refusal(measurement(sweep(), "all rows", "tokens_per_second")) == ""
 
 
+def test_two_batches_cannot_enter_a_scenario():
+    found = measurement(
+        read(b"batch_tokens,tokens_per_s\n2048,900\n8192,1500\n", "two.csv"), "all rows", "tokens_per_second"
+    )
+    assert found.fit is not None and "third" in refusal(found)
+
+
 def test_one_batch_is_shown_and_not_fitted():
     found = measurement(
         read(b"batch_tokens,step_time_s\n1024,1\n1024,1.1\n", "one.csv"), "all rows", "tokens_per_second"
