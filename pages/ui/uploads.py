@@ -16,7 +16,9 @@ def choose() -> None:
     """Three ways to data: a file, pasted text, the measured example."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.button(
-            "Load the measured example", on_click=loaded.load_example, help="A small GPT timed on a laptop-class CPU."
+            "Load the measured example",
+            on_click=loaded.load_example,
+            help="A small GPT timed on two cores of a server CPU.",
         )
         if loaded.sweep():
             st.button("Remove the data", on_click=loaded.forget)
