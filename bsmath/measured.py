@@ -34,14 +34,20 @@ class Measurement:
     identified: bool
     """Whether the data identify the fitted parameters."""
     verdict: str
-    """One sentence: what the data can tell, or why there is no fit."""
+    """What the data can tell, or why there is no fit; for steps also what the rates behind them are."""
     num_params: float | None
     """Parameters, if the file names one number for the series."""
+    tuning: pd.DataFrame | None = None
+    """The best learning rate of each batch and how sure it is (see `tuned.best_rates`), where the points are taken there."""
 
     @property
     def worst_residual(self) -> float:
         """Largest relative distance between a point and the fit."""
         return float(np.abs(self.fit.line.residuals).max())
+
+    def residuals(self) -> pd.DataFrame:
+        """The points with `fit`, what the fit says at each of their batches, in the points' unit."""
+        return self.points.assign(fit=self.fit.predict(self.points["tokens_per_step"].to_numpy()))
 
     def curve(self, level: float = 0.90, points: int = 60) -> pd.DataFrame:
         """The fit and its interval from a third of the smallest to three times the largest batch measured."""
@@ -56,7 +62,8 @@ def measurement(sweep: Sweep, series: str, quantity: str, padding_fraction: floa
     A throughput benchmark counts the tokens that the hardware processes; `padding_fraction` turns them into real ones. Steps
     to a target are taken as they are: their batch sizes are real tokens.
     """
-    points = sweeps.aggregate(sweep, series, quantity)
+    best = sweeps.best_rates(sweep, series) if quantity == "steps" else None
+    points = sweeps.aggregate(sweep, series, quantity) if best is None else sweeps.at_best_rates(best)
     if quantity == "tokens_per_second":
         columns = ["tokens_per_step", "median", "low", "high"]
         points = points.assign(**(points[columns] * (1 - padding_fraction)))
@@ -73,6 +80,8 @@ def measurement(sweep: Sweep, series: str, quantity: str, padding_fraction: floa
     else:
         fit = FITS[quantity](points["tokens_per_step"], points["median"])
         identified, verdict = fit.verdict()
+    if fit is not None and quantity == "steps":
+        verdict = " ".join([verdict, *_rates_said(best, _values(rows, "learning_rate"))])
     sizes = _values(rows, "num_params")
     return Measurement(
         series=series,
@@ -83,7 +92,31 @@ def measurement(sweep: Sweep, series: str, quantity: str, padding_fraction: floa
         identified=identified,
         verdict=verdict,
         num_params=float(sizes[0]) if len(sizes) == 1 else None,
+        tuning=best,
     )
+
+
+def _rates_said(best: pd.DataFrame | None, rates: np.ndarray) -> list[str]:
+    """Sentences on the learning rates behind the steps: tuned as the hyperbola needs, a bound, or held fixed."""
+    if best is None and len(rates) == 1:
+        return [
+            f"The learning rate is {rates[0]:g} at every batch. A hyperbola through steps at an untuned rate means nothing: "
+            "tune the rate at each batch."
+        ]
+    if best is None:
+        return []
+    best = best.dropna(subset="steps")
+    edges = best["at_edge"].value_counts()
+    words = {"highest": "the largest tried", "lowest": "the smallest tried", "only": "the only one tried"}
+    where = [f"at {edges[edge]} the best rate is {said}" for edge, said in words.items() if edge in edges]
+    if stopped := int((best["undecided"] > 0).sum()):
+        where.append(f"at {stopped} another rate was stopped too early to be ruled out")
+    sentences = ["The rate is the best of those tried at each batch, as the hyperbola needs."]
+    if where:
+        sentences.append(f"Of {len(best)} batches, {' and '.join(where)}: those steps are upper bounds.")
+    if best["confidence"].isna().all():
+        sentences.append("With one run at each rate nothing says how sure the best rates are.")
+    return sentences
 
 
 def _values(rows: pd.DataFrame, column: str) -> np.ndarray:

@@ -11,17 +11,17 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from bsmath import checks
+from bsmath import checks, tuned
 from bsmath.sweeps import cells, delimited, harness, markdown, text
 from bsmath.sweeps.assemble import assemble
 from bsmath.sweeps.draft import checked
 from bsmath.sweeps.meanings import MEANINGS
-from bsmath.sweeps.model import ALL_ROWS, Column, Problem, Question, RawTable, Sweep, SweepError
+from bsmath.sweeps.model import ALL_ROWS, Column, Problem, Question, RawTable, Sweep, SweepError, runs
 from bsmath.sweeps.text import MAX_BYTES
 
 __all__ = [
     "ALL_ROWS", "MAX_BYTES", "MEANINGS", "READERS", "TEMPLATE", "Column", "Problem", "Question", "RawTable", "Sweep",
-    "SweepError", "aggregate", "read",
+    "SweepError", "aggregate", "at_best_rates", "best_rates", "read",
 ]  # fmt: skip
 
 READERS = {
@@ -56,7 +56,7 @@ def read(data: bytes, name: str, answers: Mapping[str, object] | None = None) ->
     answers : mapping, optional
         Corrections and answers to the questions of an earlier reading: columns (header -> meaning, or None to ignore
         it), batch_unit, batch_scope, seq_len [tokens; 1 counts in samples], num_devices, rate_scope, throughput_column,
-        steps_column, series_columns, decimal.
+        steps_column, series_columns, decimal, tuning.
 
     Raises
     ------
@@ -81,6 +81,8 @@ def read(data: bytes, name: str, answers: Mapping[str, object] | None = None) ->
 def aggregate(sweep: Sweep | pd.DataFrame, series: str, quantity: str) -> pd.DataFrame:
     """One row per batch of one series: tokens_per_step, median, low and high over the repeats, count.
 
+    Steps of a sweep over batch and rate are those at the best rate of each batch (see `best_rates`).
+
     Parameters
     ----------
     sweep : Sweep or DataFrame
@@ -93,9 +95,24 @@ def aggregate(sweep: Sweep | pd.DataFrame, series: str, quantity: str) -> pd.Dat
     checks.one_of("quantity", quantity, QUANTITIES)
     table = sweep.table if isinstance(sweep, Sweep) else sweep
     checks.one_of("series", series, list(table["series"].unique()))
+    if quantity == "steps" and (best := best_rates(table, series)) is not None:
+        return at_best_rates(best)
     rows = table.loc[table["series"] == series].dropna(subset=quantity)
     found = rows.groupby("tokens_per_step", sort=True)[quantity].agg(["median", "min", "max", "count"])
+    found = found[found["median"] < float("inf")]  # a median of absurd values overflows
     return found.rename(columns={"min": "low", "max": "high"}).reset_index()
+
+
+def best_rates(sweep: Sweep | pd.DataFrame, series: str) -> pd.DataFrame | None:
+    """The best learning rate of each batch of one series (see `bsmath.tuned`); None where it is not taken."""
+    tried = runs(sweep.table if isinstance(sweep, Sweep) else sweep)
+    return None if tried is None else tuned.best_rates(tried[tried["series"] == series])
+
+
+def at_best_rates(best: pd.DataFrame) -> pd.DataFrame:
+    """Best rates as points of a sweep, like those of `aggregate`; a batch without steps is left out."""
+    found = best.dropna(subset="steps").rename(columns={"steps": "median"})
+    return found[["tokens_per_step", "median", "low", "high", "count"]].reset_index(drop=True)
 
 
 def _kind(head: str) -> str:

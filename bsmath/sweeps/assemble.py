@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from bsmath.sweeps import batches, infer, rates, series, targets
+from bsmath.sweeps import batches, infer, rates, series, targets, tuning
 from bsmath.sweeps.draft import MOST_PROBLEMS, Draft
 from bsmath.sweeps.model import RawTable, Sweep
 
@@ -35,27 +35,40 @@ def _table(draft: Draft) -> tuple[pd.DataFrame, str]:
     batch, unit = batches.tokens_per_step(draft)
     has_rate, has_steps = bool(draft.headers(*rates.KINDS)), bool(targets.candidates(draft))
     rate, step_time = map(_positive, rates.tokens_per_second(draft, batch, unit, alone=not has_steps))
-    steps = _positive(targets.steps_to_target(draft, batch, unit, alone=not has_rate))
+    header = targets.column(draft, batch, unit)
+    tuned = tuning.found(draft, header, batch, unit, rate)
+    censored = tuned.censored if tuned else np.zeros(len(batch), bool)
+    steps = _positive(targets.steps_to_target(draft, header, batch, unit, alone=not has_rate, censored=censored))
+    if tuned:
+        steps = np.where(censored | np.isnan(tuned.columns["learning_rate"]), np.nan, steps)
     columns = {"tokens_per_step": batch, "tokens_per_second": rate, "step_time": step_time, "steps": steps}
     devices = infer.devices(draft)
     if devices is not None:
         columns["num_devices"] = devices
-    for meaning in ("num_params", "seq_len"):
-        for header in draft.headers(meaning)[:1]:
-            columns[meaning] = draft.numbers(header)
-    usable = _usable(draft, _positive(batch), rate, steps)
-    named = {"row": draft.raw.rows[usable], "series": series.names(draft, batch, usable)}
-    return pd.DataFrame(named | {name: values[usable] for name, values in columns.items()}), unit
+    for meaning in ("num_params", "seq_len", "learning_rate"):
+        for named in draft.headers(meaning)[:1]:
+            columns[meaning] = draft.numbers(named)
+    columns |= tuned.columns if tuned else {}
+    usable = _usable(draft, _positive(batch), rate, steps, censored)
+    names = series.names(draft, batch, usable, tuned.chosen if tuned else None)
+    table = {"row": draft.raw.rows[usable], "series": names} | {
+        name: values[usable] for name, values in columns.items()
+    }
+    table = pd.DataFrame(table)
+    if tuned:
+        tuning.name_censored(draft, header, table, unit)
+    return table, unit
 
 
 def _positive(values: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(values) & (values > 0), values, np.nan)
 
 
-def _usable(draft: Draft, batch: np.ndarray, rate: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """Rows with a batch and a result; the others are named, unless one of their cells has been."""
+def _usable(draft: Draft, batch: np.ndarray, rate: np.ndarray, steps: np.ndarray, censored: np.ndarray) -> np.ndarray:
+    """Rows with a batch and a result, or of a run that did not arrive; the others are named, unless a cell has been."""
     usable = ~np.isnan(batch) & ~(np.isnan(rate) & np.isnan(steps))
     if usable.any():
+        usable |= ~np.isnan(batch) & censored
         lost = np.flatnonzero(~usable & ~draft.named)
         what = [f"the row has no {'result' if batch[i] > 0 else 'batch'}" for i in lost[:MOST_PROBLEMS]]
         draft.report(lost, None, what, "row left out")

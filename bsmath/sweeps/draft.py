@@ -15,7 +15,7 @@ MOST_PROBLEMS = 100
 
 ANSWERS = (
     "columns", "batch_unit", "batch_scope", "seq_len", "num_devices", "rate_scope", "throughput_column", "steps_column",
-    "series_columns", "decimal",
+    "series_columns", "decimal", "tuning",
 )  # fmt: skip
 """Keys of `answers`."""
 
@@ -24,6 +24,7 @@ CHOICES = {
     "batch_scope": ("global", "replica"),
     "rate_scope": ("job", "device"),
     "decimal": (".", ","),
+    "tuning": ("best rate at each batch", "each rate by itself"),
 }
 
 
@@ -65,13 +66,13 @@ class Draft:
             self._numbers[header] = values
         return self._numbers[header]
 
-    def used(self, header: str, action: str, note: str = "") -> np.ndarray:
-        """The same for a column that the sweep uses: each unusable cell becomes a problem."""
+    def used(self, header: str, action: str, note: str = "", known: np.ndarray | None = None) -> np.ndarray:
+        """The same for a column that the sweep uses: each unusable cell becomes a problem, but those that are known."""
         values = self.numbers(header)
         if header not in self._checked:
             self._checked.add(header)
             column = self.raw.frame[header]
-            bad = np.flatnonzero(np.isnan(values))
+            bad = np.flatnonzero(np.isnan(values) if known is None else np.isnan(values) & ~known)
             bad = bad[~cells.blank(column.iloc[bad])] if len(bad) else bad
             what = [f"{_shown(cell)!r} is not a positive number" for cell in column.iloc[bad[:MOST_PROBLEMS]]]
             self.report(bad, header, what, action)

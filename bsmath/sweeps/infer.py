@@ -97,7 +97,7 @@ def scales_with_devices(draft: Draft, values: np.ndarray, found: np.ndarray) -> 
     texts = draft.headers("model", "hardware", "precision", "text")
     frame = pd.DataFrame({"batch": values, "x": np.log(found), "y": np.log(rate)})
     frame["key"] = draft.raw.frame[texts].astype(str).agg("|".join, axis=1).to_numpy() if texts else ""
-    frame = frame[np.isfinite(frame["x"]) & np.isfinite(frame["y"])]
+    frame = frame[np.isfinite(frame["x"]) & np.isfinite(frame["y"]) & np.isfinite(frame["batch"])]
     centered = frame[["x", "y"]] - frame.groupby(["key", "batch"])[["x", "y"]].transform("mean")
     return bool(
         (centered["x"] ** 2).sum() > 0 and (centered["x"] * centered["y"]).sum() / (centered["x"] ** 2).sum() > SCALING

@@ -21,7 +21,11 @@ PHRASES = {
     "step_time": "step time; time per step; time step; dt; elapsed time per step; train step timing; step timing; "
     "step duration; s per step; ms per step; step avg; avg step; batch time; time per batch; step latency; end to end; "
     "step wall time; optimizer step time; wall time per step; time ms",
-    "learning_rate": "lr; learning rate; peak lr; max lr; peak learning rate; max learning rate; base lr",
+    "learning_rate": "lr; learning rate; peak lr; max lr; peak learning rate; max learning rate; base lr; "
+    "lr peak; lr max; initial lr; initial learning rate; init lr",
+    "seed": "seed; random seed; rng seed; trial; repeat; replicate; rep",
+    "outcome": "outcome; reached; reached target; target reached; converged; arrived; success; stop reason; status; state",
+    "steps_run": "steps run; steps trained; steps done; steps completed; steps given; last step; final step; stopped at",
     "placement": "placement",
     "model": "model; model name; model size; arch; architecture; workload; network; size; model config",
     "hardware": "gpu type; gpu name; device type; hardware; device name; machine; instance; instance type; gpu model; "
@@ -38,6 +42,9 @@ MEANINGS = {
     "batch_sequences": "global batch in sequences or samples",
     "batch": "batch in a unit that the file does not name",
     **{meaning: meaning.replace("_", " ") for meaning in PHRASES},
+    "seed": "the seed, or the number of the repeat",
+    "outcome": "whether the run reached the target",
+    "steps_run": "optimizer steps that the run was given",
     "tokens_per_second": "tokens per second of the whole job",
     "tokens_per_second_per_device": "tokens per second and device",
     "samples_per_second": "sequences or samples per second of the whole job",

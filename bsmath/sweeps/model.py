@@ -83,8 +83,9 @@ class Sweep:
     """The file's name."""
     table: pd.DataFrame
     """One row per usable source row: row (line in the file), series, tokens_per_step [tokens], tokens_per_second
-    [tokens/s, whole job], step_time [s], steps (to the target); num_devices, num_params and seq_len where known; nan
-    where the file has no value."""
+    [tokens/s, whole job], step_time [s], steps (to the target); num_devices, num_params, seq_len and learning_rate where
+    known; nan where the file has no value. Where the best rate of each batch is taken also censored (the run did not
+    arrive), steps_run (what it was given; inf where it diverged) and, where known, seed."""
     batch_unit: str
     """"tokens"; or "sequences" where the tokens per sequence are not known: then tokens_per_step counts sequences,
     and so does tokens_per_second unless the file gives a rate in tokens."""
@@ -103,6 +104,12 @@ class Sweep:
         return tuple(self.table["series"].unique())
 
     @property
+    def tuning(self) -> pd.DataFrame | None:
+        """The runs of which the best rate of each batch is taken, as `bsmath.tuned.best_rates` wants them (with row, series
+        and censored); None where the file has no such runs, or each rate is taken by itself."""
+        return runs(self.table)
+
+    @property
     def has_throughput(self) -> bool:
         """Whether any row has a rate."""
         return bool(self.table["tokens_per_second"].notna().any())
@@ -111,3 +118,11 @@ class Sweep:
     def has_steps(self) -> bool:
         """Whether any row has steps to a target."""
         return bool(self.table["steps"].notna().any())
+
+
+def runs(table: pd.DataFrame) -> pd.DataFrame | None:
+    """The rows of a sweep's table that are runs to a target at one of several rates."""
+    if "censored" not in table:
+        return None
+    wanted = ["row", "series", "tokens_per_step", "learning_rate", "seed", "steps", "steps_run", "censored"]
+    return table.loc[table["censored"] | table["steps"].notna(), [name for name in wanted if name in table]]

@@ -54,12 +54,26 @@ FORMS = {
 """How numbers are worded in a name."""
 
 
-def names(draft: Draft, batch: np.ndarray, usable: np.ndarray) -> pd.Series:
-    """The series of each usable row."""
+def telling(draft: Draft, batch: np.ndarray, rows: np.ndarray, apart: str) -> list[str] | None:
+    """Headers that tell the runs of some rows apart, `apart` aside; None where the user wants that one to."""
+    if "series_columns" in draft.answers:
+        answered = list(draft.answers["series_columns"])
+        return None if apart in answered else answered
+    frame = draft.raw.frame[rows]
+    if frame.empty:
+        return None
+    codes, _ = _combinations(draft, frame, batch[rows], [])
+    return _chosen(draft, codes.drop(columns=f"/{apart}", errors="ignore"), len(frame))
+
+
+def names(draft: Draft, batch: np.ndarray, usable: np.ndarray, chosen: list[str] | None = None) -> pd.Series:
+    """The series of each usable row; the headers that tell them apart are found unless they are given."""
     frame = draft.raw.frame if usable.all() else draft.raw.frame[usable]
-    answered = list(draft.answers.get("series_columns", ()))
-    codes, combination = _combinations(draft, frame, batch[usable], answered)
-    chosen = answered if "series_columns" in draft.answers else _chosen(draft, codes, len(frame))
+    if chosen is None and "series_columns" in draft.answers:
+        chosen = list(draft.answers["series_columns"])
+    codes, combination = _combinations(draft, frame, batch[usable], chosen or [])
+    if chosen is None:
+        chosen = _chosen(draft, codes, len(frame))
     key = _key(codes, chosen)
     _name_confounders(draft, codes, key, chosen)
     if codes.groupby(key)["batch"].nunique().max() == 1:

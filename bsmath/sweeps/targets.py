@@ -12,30 +12,40 @@ SECOND_CHOICE = ("adjusted", "corrected", "fitted", "predicted", "smoothed")
 """Words of columns that were changed after they were measured."""
 
 
-def steps_to_target(draft: Draft, batch: np.ndarray, unit: str, alone: bool) -> np.ndarray:
+def column(draft: Draft, batch: np.ndarray, unit: str) -> str | None:
+    """The column that holds the result; a question where several may."""
+    usable = [header for header in candidates(draft) if _is_result(draft, header, batch, unit)]
+    if "steps_column" in draft.answers:
+        return draft.answers["steps_column"]
+    if len(usable) > 1:
+        text = "Which column holds the result, the steps to the target?"
+        return draft.ask("steps_column", text, tuple(usable), usable[0])
+    return usable[0] if usable else None
+
+
+def steps_to_target(
+    draft: Draft, header: str | None, batch: np.ndarray, unit: str, alone: bool, censored: np.ndarray | None = None
+) -> np.ndarray:
     """Steps of each row, nan where there are none.
 
     Parameters
     ----------
     draft : Draft
         The import.
+    header : str or None
+        The column of the result.
     batch : ndarray
         Batch in `unit`.
     unit : str
         "tokens" or "sequences".
     alone : bool
         Whether the steps are the only result, so that a row without them is lost.
+    censored : ndarray, optional
+        Rows whose run did not arrive: their cells are understood, and no problem.
     """
-    usable = [header for header in candidates(draft) if _is_result(draft, header, batch, unit)]
-    header = draft.answers.get("steps_column")
     if header is None:
-        if not usable:
-            return np.full(len(batch), np.nan)
-        header = usable[0]
-        if len(usable) > 1:
-            text = "Which column holds the result, the steps to the target?"
-            header = draft.ask("steps_column", text, tuple(usable), usable[0])
-    values = draft.used(header, "row left out" if alone else "value ignored", "the steps to the target")
+        return np.full(len(batch), np.nan)
+    values = draft.used(header, "row left out" if alone else "value ignored", "the steps to the target", known=censored)
     return values / per_step(draft, header, batch, unit)
 
 

@@ -66,9 +66,11 @@ def test_micro_batches_that_change_inside_a_series_are_named():
     assert not read("mbs,accum,replicas,seq_len,step_time", [(b, 1, 1, 16, b) for b in (1, 2, 4)]).problems
 
 
-def test_a_learning_rate_grid_is_one_series_per_rate():
+def test_a_learning_rate_grid_is_one_series_per_rate_where_that_is_wanted():
     rows = [(lr, b, 9) for lr in ("1e-3", "3e-3") for b in BATCHES]
-    assert read("lr,batch_tokens,steps_to_target", rows).series == ("lr 0.001", "lr 0.003")
+    each = read("lr,batch_tokens,steps_to_target", rows, tuning="each rate by itself")
+    assert each.series == ("lr 0.001", "lr 0.003")
+    assert read("lr,batch_tokens,steps_to_target", rows).series == ("all rows",)
 
 
 def test_a_learning_rate_tuned_at_each_batch_is_no_series():
