@@ -6,7 +6,7 @@
 
 X is the load of one expert where each of M tokens picks k distinct ones of E experts, all alike. Derived, unless a
 function says otherwise. It is the best case: sampling noise falls with M, a skewed router does not. Measured loads are
-10 to 230 times more uneven (CV 0.3-1.35 in OLMoE, 0.04-0.18 in Mixtral), so that drops stop falling once 5 to 1,800
+10 to 230 times more uneven (CV 0.3-1.35 in OLMoE, 0.04-0.25 in Mixtral), so that drops stop falling once 5 to 1,800
 tokens are routed together. M is these, not the tokens of the global step, wherever capacity or a matmul is concerned.
 The capacity is that of Switch (Fedus et al. 2021, arXiv 2101.03961, eq. 3), times k as in Megatron-LM. `numeric` is a
 float, an array or a Series.
