@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 run: $(VENV)/.run
 	$(BIN)/streamlit run app.py --server.port $(PORT)
 
-test: $(VENV)/.dev $(VENV)/.chromium
+test: $(VENV)/.dev $(VENV)/.bench $(VENV)/.chromium
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m pytest
@@ -18,7 +18,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The harness alone needs PyTorch: python -m bsmath.bench
+# The harness without the dashboard: python -m bsmath.bench. It needs PyTorch, which `make run` never installs.
 bench-install: $(VENV)/.bench
 
 screenshots: $(VENV)/.dev $(VENV)/.chromium

@@ -8,6 +8,8 @@ import numpy as np
 SIZE = 4_000_000
 """Bytes kept: enough that random windows hardly repeat, little enough to load at once."""
 THIRD_PARTY = {"site-packages", "dist-packages"}
+BLOCK, HELD_OUT = 4_096, 16
+"""One block of bytes in HELD_OUT is kept from training. Whole files would not do: neighbors differ too much."""
 
 
 def standard_library(size: int = SIZE) -> np.ndarray:
@@ -26,6 +28,13 @@ def standard_library(size: int = SIZE) -> np.ndarray:
     if not total:
         raise ValueError(f"the standard library must be installed as source files, got none in {str(root)!r}")
     return np.frombuffer(b"".join(texts)[:size], dtype=np.uint8)
+
+
+def split(corpus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The bytes to train on and those held out: every sixteenth block of 4,096, so that both come from the same files."""
+    block = np.arange(-(-len(corpus) // BLOCK)) % HELD_OUT == HELD_OUT - 1
+    held_out = np.repeat(block, BLOCK)[: len(corpus)]
+    return corpus[~held_out], corpus[held_out]
 
 
 def windows(corpus: np.ndarray, sequences: int, seq_len: int, generator: np.random.Generator) -> np.ndarray:

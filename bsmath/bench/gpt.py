@@ -78,7 +78,8 @@ class GPT(nn.Module):
         self.head = nn.Linear(shape.width, BYTES, bias=False)
         for weight in self.parameters():
             if weight.dim() == 2:
-                nn.init.normal_(weight, std=0.02)
+                # variance 1 / fan-in keeps signals at one size whatever the width (LeCun et al. 1998)
+                nn.init.normal_(weight, std=weight.shape[1] ** -0.5)
         if shape.tied_head:
             self.head.weight = self.embedding.weight
 

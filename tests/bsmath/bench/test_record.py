@@ -1,95 +1,122 @@
-"""The file that a sweep leaves: comments, header, rows."""
+"""The file that a measurement leaves: comments, header, rows, and its continuation."""
 
 import csv
-import io
 from dataclasses import replace
 
 import pytest
 
 from bsmath.bench import record
-from bsmath.bench.record import Measurement, Setup
-from bsmath.bench.settings import Settings
+from bsmath.bench.record import Setup, Table
+from bsmath.bench.settings import Convergence, Throughput
 
 SETUP = Setup(
-    settings=Settings(seq_len=2048, micro_batch_size=16),
+    measure="throughput",
+    settings=Throughput(seq_len=2048, micro_batch_sizes=(16,)),
     num_params=796_000_000,
     device="cuda",
     device_name="NVIDIA H200",
     threads=8,
+    processes=1,
     torch_version="2.13.0",
 )
-FOUNDING = {8: (0.1463, "111,989"), 16: (0.2521, "129,970"), 48: (0.7191, "136,699")}
-"""Step time [s] and printed rate of the founding sweep at 2,048 tokens a sequence; its times are rounded to 0.1 ms."""
+COLUMNS = ("run", "repeat", "step_time_s", "note")
+ROWS = [
+    {"run": 'an "odd", name', "repeat": 1, "step_time_s": 0.14631234567, "note": ""},
+    {"run": "b", "repeat": 2, "step_time_s": None, "note": "out of memory"},
+]
 
 
-def measured(batch: int, *times: float, note: str = "") -> Measurement:
-    return Measurement(global_batch_size=batch, repeat=2, step_times=times, note=note)
-
-
-def cells(measurement: Measurement, setup: Setup = SETUP) -> dict[str, str]:
-    return dict(zip(record.COLUMNS, record.row(measurement, setup), strict=True))
-
-
-@pytest.mark.parametrize("batch, step_time, rate", [(batch, *values) for batch, values in FOUNDING.items()])
-def test_the_printed_line_has_the_founding_format(batch, step_time, rate):
-    start, _, shown = measured(batch, step_time).line(2048).rpartition("=")
-    assert start == f"B={batch:4d}  step_time={step_time * 1e3:7.1f}ms  tok/s"
-    assert float(shown.replace(",", "")) == pytest.approx(float(rate.replace(",", "")), rel=5e-4)
-
-
-def test_the_step_time_is_the_median_so_one_slow_step_does_not_count():
-    row = cells(measured(48, 0.7191, 0.7191, 0.7192, 9.0, 0.7))
-    assert (row["step_time_s"], row["step_time_min_s"], row["step_time_max_s"]) == (
-        "0.7191000",
-        "0.7000000",
-        "9.0000000",
-    )
-    assert row["steps_measured"] == "5"
-
-
-def test_a_row_counts_in_the_units_of_its_header():
-    row = cells(measured(48, 0.7191))
-    assert row["global_batch_size"] == "48" and row["micro_batch_size"] == "16" and row["grad_accum_steps"] == "3"
-    assert row["data_parallel_size"] == "1" and row["tokens_per_step"] == str(48 * 2048)
-    assert float(row["tokens_per_second"]) == pytest.approx(48 * 2048 / 0.7191, abs=0.05)
-    assert row["num_params"] == "796000000" and row["repeat"] == "2" and row["note"] == ""
-
-
-def test_what_could_not_be_run_has_no_times_and_says_why():
-    row = cells(measured(64, note="out of memory"))
-    assert [row[name] for name in record.COLUMNS[-5:]] == ["", "", "", "", "out of memory"]
-    assert row["steps_measured"] == "0"
-    assert measured(64, note="out of memory").line(2048) == "B=  64  out of memory"
+def written(path, rows=ROWS, setup=SETUP, columns=COLUMNS):
+    table = Table(path, columns, record.preamble(setup, command="the command", date="2026-08-01 12:00 UTC"), None)
+    for row in rows:
+        table.append(row)
+    table.close()
+    return path
 
 
 @pytest.mark.parametrize(
     "changes, name",
     [
-        ({"num_params": 836_736, "device": "cpu", "threads": 2}, "cpu-2threads-0.8M-micro16"),
-        ({"num_params": 836_736, "device": "cpu", "threads": 2, "settings": Settings()}, "cpu-2threads-0.8M"),
-        ({"num_params": 26_300, "settings": Settings(dtype="bfloat16")}, "NVIDIA-H200-26.3k-bfloat16"),
-        ({}, "NVIDIA-H200-796.0M-micro16"),
+        ({"num_params": 836_736, "device": "cpu", "threads": 2}, "cpu-2threads-0.8M"),
+        ({"num_params": 836_736, "device": "cpu", "processes": 4}, "cpu-8threads-4processes-0.8M"),
+        ({"num_params": 26_300, "settings": Throughput(dtype="bfloat16")}, "NVIDIA-H200-26.3k-bfloat16"),
+        ({}, "NVIDIA-H200-796.0M"),
     ],
 )
 def test_series_that_are_not_comparable_have_different_names(changes, name):
-    assert replace(SETUP, **changes).run == name
+    assert replace(SETUP, **changes).run == replace(SETUP, **changes).cells()["run"] == name
 
 
-def test_the_file_reads_back_with_any_csv_reader_that_skips_comments():
-    out = io.StringIO()
-    record.start(out, record.preamble(SETUP, command="python -m bsmath.bench throughput", date="2026-08-01 12:00 UTC"))
-    record.append(out, record.row(measured(8, 0.1463), replace(SETUP, device_name='An "odd", name')))
-    lines = out.getvalue().splitlines()
-    assert all(line.startswith("# ") for line in lines[:-2]) and not any(line.startswith("#") for line in lines[-2:])
-    (row,) = csv.DictReader(lines[-2:])
-    assert row["run"] == 'An-"odd",-name-796.0M-micro16' and row["step_time_s"] == "0.1463000"
+def test_the_file_reads_back_with_any_csv_reader_that_skips_comments(tmp_path):
+    lines = written(tmp_path / "rows.csv").read_text().splitlines()
+    assert all(line.startswith("# ") for line in lines[:-3]) and not any(line.startswith("#") for line in lines[-3:])
+    assert list(csv.DictReader(lines[-3:])) == [
+        {"run": 'an "odd", name', "repeat": "1", "step_time_s": "0.1463123", "note": ""},
+        {"run": "b", "repeat": "2", "step_time_s": "", "note": "out of memory"},
+    ]
 
 
-def test_the_header_is_the_documented_one():
-    assert ",".join(record.COLUMNS) == (
-        "run,device,dtype,num_params,seq_len,micro_batch_size,grad_accum_steps,data_parallel_size,global_batch_size,"
-        "tokens_per_step,repeat,steps_measured,step_time_s,step_time_min_s,step_time_max_s,tokens_per_second,note"
-    )
+def test_a_row_is_in_the_file_as_soon_as_it_is_appended(tmp_path):
+    table = Table(tmp_path / "rows.csv", COLUMNS, ["# one"], None)
+    table.append(ROWS[1])
+    assert (tmp_path / "rows.csv").read_text() == "# one\nrun,repeat,step_time_s,note\nb,2,,out of memory\n"
+    table.close()
+
+
+def test_a_file_that_does_not_exist_has_no_rows_and_one_without_rows_has_none_yet(tmp_path):
+    assert record.done(tmp_path / "none.csv", SETUP, COLUMNS) is None
+    assert record.done(written(tmp_path / "empty.csv", rows=[]), SETUP, COLUMNS) == []
+
+
+@pytest.mark.parametrize("cut", [0, 1, 9])
+def test_a_measurement_goes_on_after_the_last_whole_row(tmp_path, cut):
+    path = written(tmp_path / "rows.csv")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) - cut])
+    kept = record.done(path, SETUP, COLUMNS)
+    assert [row["repeat"] for row in kept] == (["1", "2"] if cut == 0 else ["1"])
+    table = Table(path, COLUMNS, ["# never written"], kept)
+    for row in ROWS[len(kept) :]:
+        table.append(row)
+    table.close()
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    "setup, columns, difference",
+    [
+        (
+            replace(SETUP, settings=Throughput(seq_len=64, micro_batch_sizes=(16,))),
+            COLUMNS,
+            "has seq_len 2048 (here 64)",
+        ),
+        (replace(SETUP, processes=2), COLUMNS, "has processes 1 (here 2)"),
+        (replace(SETUP, torch_version="2.14"), COLUMNS, "has torch '2.13.0' (here '2.14')"),
+        (
+            replace(SETUP, measure="convergence", settings=Convergence(seq_len=2048)),
+            COLUMNS,
+            "has measure 'throughput' (here 'convergence')",
+        ),
+        (SETUP, COLUMNS[:-1], "whose columns are others"),
+    ],
+)
+def test_a_file_of_another_measurement_is_refused_naming_the_difference(tmp_path, setup, columns, difference):
+    path = written(tmp_path / "rows.csv")
+    with pytest.raises(ValueError) as refused:
+        record.done(path, setup, columns)
+    rule = f"out must not exist, or hold the beginning of this same measurement, got {str(path)!r}, "
+    assert str(refused.value).startswith(rule) and difference in str(refused.value)
+
+
+def test_a_file_that_is_no_measurement_is_refused(tmp_path):
+    (tmp_path / "notes.csv").write_text("batch,tok/s\n8,100\n")
+    with pytest.raises(ValueError, match="which holds no settings$"):
+        record.done(tmp_path / "notes.csv", SETUP, COLUMNS)
+
+
+def test_the_date_and_the_command_may_differ():
+    here, there = (record.preamble(SETUP, command=text, date=text) for text in ("one", "two"))
+    assert here != there and here[-1] == there[-1] == SETUP.identity
 
 
 @pytest.mark.parametrize(
@@ -100,10 +127,24 @@ def test_the_header_is_the_documented_one():
         f"# machine: {record.processor()}, ",
         "# device: cuda (NVIDIA H200), 8 CPU threads used",
         ", PyTorch 2.13.0",
-        "# model: GPT, 4 layers, width 64, 2 heads, 796000000 parameters",
-        "# dtype: float32",
-        "# steps: 3 warm-up steps left out, then 10 measured",
+        "# model: GPT over bytes, 4 layers, width 64, 2 heads, 796000000 parameters",
+        "# a note of the measurement",
     ],
 )
 def test_the_comments_say_how_the_file_was_made(fact):
-    assert fact in "\n".join(record.preamble(SETUP, command="the command", date="2026-08-01 12:00 UTC"))
+    comments = record.preamble(
+        SETUP, command="the command", date="2026-08-01 12:00 UTC", notes=["a note of the measurement"]
+    )
+    assert fact in "\n".join(comments)
+
+
+def test_several_processes_are_named():
+    comments = record.preamble(replace(SETUP, processes=2), command="", date="")
+    assert "# device: cuda (NVIDIA H200), 2 processes, 8 CPU threads used" in comments
+
+
+@pytest.mark.parametrize(
+    "value, cell", [(None, ""), (3, "3"), (0.1463, "0.1463"), (136_699.44, "136699.4"), ("a", "a")]
+)
+def test_floats_have_seven_digits_and_nothing_is_an_empty_cell(value, cell):
+    assert record.text(value) == cell
