@@ -1,0 +1,33 @@
+"""The measurements that ship with the project, made with its own harness (see the first lines of each file)."""
+
+from functools import cache
+from pathlib import Path
+
+from bsmath import logs, measured, presets, sweeps
+from bsmath.logs import Log
+from bsmath.measured import Measurement
+
+FOLDER = presets.DATA / "measured"
+QUANTITIES = {"throughput": "tokens_per_second", "convergence": "steps"}
+"""Kinds that are sweeps over batch size, and what each has measured."""
+
+
+def path(kind: str) -> Path:
+    """The file of one kind of measurement: throughput, convergence, noise, branch or router."""
+    return next(FOLDER.glob(f"{kind}_*.csv"))
+
+
+@cache
+def log(kind: str) -> Log:
+    """The noise-scale log, the branches or the router loads."""
+    found = logs.read(path(kind).read_bytes(), path(kind).name)
+    if found is None or found.kind != kind:
+        raise ValueError(f"{path(kind).name} must be a {logs.NAMES[kind]}, got another file")
+    return found
+
+
+@cache
+def sweep(kind: str) -> Measurement:
+    """The throughput sweep or the convergence sweep, fitted."""
+    found = sweeps.read(path(kind).read_bytes(), path(kind).name)
+    return measured.measurement(found, found.series[0], QUANTITIES[kind])
