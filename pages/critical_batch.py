@@ -4,7 +4,7 @@ import streamlit as st
 
 from bsmath import critical, curves, laws
 from pages.charts.critical import overhead_figure, pareto_figure, steps_figure
-from pages.ui import loaded, measure, shell, state, tables, text, words
+from pages.ui import here, loaded, measure, shell, state, tables, text, words
 
 scenario = state.scenario()
 run = shell.frame(scenario, "pages/critical_batch.py")
@@ -60,6 +60,7 @@ shell.view_switches()
 
 st.subheader("The table of this scenario", anchor=False)
 st.table(tables.worked_example(scenario, run), hide_index=True)
+here.critical(scenario)
 st.subheader("What published laws say", anchor=False)
 predictions = laws.predictions(scenario.num_params, run.tokens)
 st.markdown(words.laws_spread(predictions, scenario.num_params, run.tokens))

@@ -5,7 +5,7 @@ import streamlit as st
 from bsmath import curves, moe
 from bsmath.expert_load import expert_load
 from pages.charts.moe import distribution_figure, dropped_figure, load_figure
-from pages.ui import shell, state, text, words
+from pages.ui import router, shell, state, text, words
 
 FACTORS = (1.0, 1.1, 1.25, 2.0)
 
@@ -61,7 +61,7 @@ shell.chart(
 )
 st.markdown(
     "**Uniform routing is the best case.** Sampling noise shrinks as more tokens are routed together; a skewed router does not. "
-    "Measured routers are 10 to 230 times more uneven than this: load CV 0.3 to 1.35 in OLMoE, 0.04 to 0.18 in Mixtral, and "
+    "Measured routers are 10 to 230 times more uneven than this: load CV 0.3 to 1.35 in OLMoE, 0.04 to 0.25 in Mixtral, and "
     "a capacity factor of 1.25 dropped 4 to 11 % of tokens in OLMoE on web text. A larger batch cannot repair that; a "
     "balancing loss or bias can. Dropless models (DeepSeek-V3, MegaBlocks) have no capacity factor and drop nothing. Teeth at "
     "the left of the chart are real: capacity is a whole number of tokens."
@@ -74,6 +74,7 @@ shell.chart(
     table=spread,
 )
 shell.view_switches()
+router.section()
 shell.formula(
     r"X \sim Binomial(M, k/E)",
     r"CV = \sqrt{\frac{1-p}{Mp}}",

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bsmath import laws
-from pages.ui import glossary, shell, state, tables
+from pages.ui import glossary, harness, shell, state, tables
 
 scenario = state.scenario()
 run = shell.frame(scenario, "pages/reference.py")
@@ -47,6 +47,7 @@ st.markdown(
     "batches, with Student's t: the spread of seeds alone is far too narrow wherever the model misfits. An open end "
     '("at least", "at most") says that the data set no bound.'
 )
+harness.section(scenario)
 st.subheader("Published laws for the batch size", anchor=False)
 predictions = laws.predictions(scenario.num_params, run.tokens)
 st.table(tables.laws(predictions), hide_index=True)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from bsmath import curves, throughput
 from pages.charts.throughput import rate_figure
-from pages.ui import loaded, measure, shell, state, text, words
+from pages.ui import here, loaded, measure, shell, state, text, words
 
 scenario = state.scenario()
 run = shell.frame(scenario, "pages/throughput.py")
@@ -61,6 +61,7 @@ with left:
 with right:
     st.subheader("What a rate implies", anchor=False)
     measure.implied(scenario, run)
+here.throughput(scenario)
 
 shell.formula(
     r"t = t_{fixed} + \frac{P}{R}",

@@ -3,22 +3,25 @@
 import streamlit as st
 
 from bsmath import sweeps
-from pages.ui import loaded, measure, shell, state, tables, uploads
+from pages.ui import harness, here, loaded, measure, shell, state, tables, uploads
 
 scenario = state.scenario()
 shell.frame(scenario, "pages/upload.py")
 
 uploads.choose()
+uploads.logs(scenario)
 sweep = loaded.sweep()
 if sweep is None:
-    st.markdown(
-        "**Drop a CSV of one benchmark sweep, of steps to a target loss, or of both.** Column names may be yours; separator, "
-        "decimal comma and units in headers are found. The fit then appears on the Throughput and Critical batch pages, over "
-        "the theory. The file stays in this session: nothing is stored on the server, nothing enters the link but numbers that "
-        "you choose to use."
-    )
-    st.subheader("A template", anchor=False)
-    st.code(sweeps.TEMPLATE, language=None)
+    if not loaded.logs_loaded():
+        st.markdown(
+            "**Drop a CSV of one benchmark sweep, of steps to a target loss, or of both; or a noise-scale log, a branched run, the "
+            "loads of a router.** Column names may be yours; separator, decimal comma and units in headers are found. The fit then "
+            "appears on the Throughput and Critical batch pages, over the theory. The file stays in this session: nothing is "
+            "stored on the server, nothing enters the link but numbers that you choose to use."
+        )
+        st.subheader("A template", anchor=False)
+        st.code(sweeps.TEMPLATE, language=None)
+    harness.section(scenario)
     st.stop()
 
 uploads.summary(sweep)
@@ -35,9 +38,12 @@ for quantity, title, page in (
         st.subheader(title, anchor=False)
         uploads.figure(scenario, found, quantity)
         measure.fits(scenario, found)
+        for one in found:
+            here.tuning(one)
         shell.link_to(page, f"See it over the theory on the {title} page")
 
 st.subheader("Every series", anchor=False)
 st.dataframe(tables.every_series(loaded.every_measurement()), hide_index=True)
 with st.expander("What each column was taken for"):
     uploads.columns(sweep)
+harness.section(scenario)

@@ -1,5 +1,7 @@
 """Charts of expert load and dropped tokens."""
 
+from itertools import cycle
+
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -45,6 +47,26 @@ def dropped_figure(curve: pd.DataFrame, factors: tuple[float, ...], run: dict) -
     x = theme.axis("Tokens routed together [tokens]", "log", ends)
     y = theme.axis("Dropped tokens [%]", "linear", (-0.03 * top, 1.1 * top))
     return go.Figure({"data": drawn, "layout": theme.layout(x, y)})
+
+
+def router_figure(loads: pd.DataFrame) -> go.Figure:
+    """Unevenness of measured expert loads against the tokens routed together, beside that of uniform routing.
+
+    `loads` holds setting, routed_tokens [tokens], load_cv and uniform_cv (see bsmath.expert_counts.summary).
+    """
+    drawn = []
+    uniform = loads.drop_duplicates("routed_tokens").sort_values("routed_tokens")
+    for color, (setting, rows) in zip(cycle(theme.SERIES), loads.groupby("setting", sort=False)):
+        rows = rows.sort_values("routed_tokens")
+        points = theme.points(setting, rows["routed_tokens"], rows["load_cv"], color, "CV")
+        drawn.append(points | {"mode": "markers+lines", "line": {"color": color, "width": 1.5}})
+    style = {"dash": "dash", "width": 1.5}
+    x, y = uniform["routed_tokens"], uniform["uniform_cv"]
+    drawn.append(theme.line("uniform routing", x, y, theme.BLUE, "CV", **style) | {"mode": "lines+markers"})
+    axes = theme.axis("Tokens routed together [tokens]", "log", theme.reach(drawn, "x"))
+    return go.Figure(
+        {"data": drawn, "layout": theme.layout(axes, theme.axis("Load CV", "log", theme.reach(drawn, "y")))}
+    )
 
 
 def distribution_figure(table: pd.DataFrame, capacity: float, mean: float) -> go.Figure:

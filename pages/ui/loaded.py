@@ -1,11 +1,12 @@
-"""The sweep that is loaded in this session: its bytes, the answers to its questions, its series and their fits.
+"""What is loaded in this session: a sweep with its bytes, the answers to its questions, its series and their fits; and logs.
 
 The bytes stay in memory, so that an answer or a correction reads them again; they leave with the session.
 """
 
 import streamlit as st
 
-from bsmath import measured, presets, sweeps
+from bsmath import logs, measured, shipped, sweeps
+from bsmath.logs import Log
 from bsmath.measured import Measurement
 from bsmath.sweeps import Question, Sweep, SweepError
 from pages.ui import state
@@ -21,6 +22,7 @@ def _memory() -> dict:
             "shown": (),
             "fits": {},
             "padding": 0.0,
+            "logs": {},
         }
     return st.session_state.loaded
 
@@ -33,6 +35,21 @@ def forget() -> None:
 def sweep() -> Sweep | None:
     """The sweep that is loaded."""
     return _memory()["sweep"]
+
+
+def logs_loaded() -> list[Log]:
+    """The logs that are loaded, one of a kind at most."""
+    return list(_memory()["logs"].values())
+
+
+def log(kind: str) -> Log:
+    """The loaded log of this kind (see bsmath.logs), or the one that ships with the project."""
+    return _memory()["logs"].get(kind) or shipped.log(kind)
+
+
+def is_shipped(one: Log) -> bool:
+    """Whether a log is the project's own and not the user's."""
+    return one.kind not in _memory()["logs"]
 
 
 def shown_series() -> tuple[str, ...]:
@@ -84,14 +101,21 @@ def load_pasted() -> None:
     _load("pasted text", st.session_state.pasted.encode())
 
 
-def load_example() -> None:
-    """Read the sweep that ships with the project."""
-    path = sorted((presets.DATA / "measured").glob("throughput_cpu_*.csv"))[0]
+def load_example(kind: str) -> None:
+    """Read a measurement that ships with the project."""
+    path = shipped.path(kind)
     _load(path.name, path.read_bytes())
 
 
 def _load(name: str, data: bytes) -> None:
     """Read a new source; where it leaves the sequence length open, the scenario's is taken and shown as a question."""
+    try:
+        one = logs.read(data, name)
+    except SweepError as error:
+        return state.say(str(error))
+    if one is not None:
+        _memory()["logs"][one.kind] = one
+        return state.note(f"{one.record.name} is a {logs.NAMES[one.kind]}; it is drawn below.")
     asked: dict[str, Question] = {}
     found = _read(name, data, {}, asked)
     if found and found.batch_unit == "sequences" and "seq_len" in asked:

@@ -32,6 +32,11 @@ PAGES = (
     Page("pages/critical_batch.py", "Critical batch", "What do fewer steps cost in tokens?"),
     Page("pages/learning_rate.py", "Learning rate", "Which rate, decay and warmup go with this batch?"),
     Page("pages/moe_load.py", "MoE load", "How evenly are experts loaded, and how many tokens are dropped?"),
+    Page(
+        "pages/noise_scale.py",
+        "Noise scale",
+        "How much of a gradient is noise, and what does that say about the batch?",
+    ),
     Page("pages/upload.py", "Upload", "What do my own measurements say?"),
     Page("pages/reference.py", "Reference", "Which formula, from where, and what is not covered?"),
 )

@@ -2,8 +2,9 @@
 
 import pandas as pd
 
-from bsmath import critical, lr
+from bsmath import comparison, critical, lr
 from bsmath.companions import Companion
+from bsmath.comparison import Value
 from bsmath.measured import Measurement
 from bsmath.outlook import Outlook
 from bsmath.scenario import Scenario
@@ -137,3 +138,57 @@ def every_series(found: list[Measurement]) -> pd.DataFrame:
         for one in found
     ]
     return pd.DataFrame(rows).fillna("")
+
+
+def critical_values(values: list[Value]) -> pd.DataFrame:
+    """The critical batch by several measurements."""
+    return pd.DataFrame(
+        {
+            "Measured by": [value.method for value in values],
+            "At": [value.at for value in values],
+            "Batch [tokens]": [text.count(value.batch) for value in values],
+            "Interval [tokens]": [text.between(value.low, value.high) for value in values],
+            "Against the first": [text.times(comparison.ratio(value, values[0])) for value in values],
+        }
+    )
+
+
+def residuals(found: Measurement) -> pd.DataFrame:
+    """Every measured batch beside its fit: what was measured, what the fit says, how far apart."""
+    table = found.residuals()
+    return pd.DataFrame(
+        {
+            "B [tokens]": table["tokens_per_step"].map(text.count),
+            "Measured": table["median"].map(text.whole),
+            "Lowest to highest": [
+                text.between(low, high, text.whole) for low, high in zip(table["low"], table["high"], strict=True)
+            ],
+            "Fit": table["fit"].map(text.whole),
+            "Measured over fit": (table["median"] / table["fit"]).map(text.signed),
+        }
+    )
+
+
+def tuning(best: pd.DataFrame) -> pd.DataFrame:
+    """The best learning rate of each batch, how sure that is, and what did not arrive."""
+    edges = {"lowest": ", lowest tried", "highest": ", highest tried", "only": ", only one tried", "": ""}
+    return pd.DataFrame(
+        {
+            "B [tokens]": best["tokens_per_step"].map(text.count),
+            "Best rate": best["learning_rate"].map(_rate) + best["at_edge"].map(edges),
+            "Steps, median": best["steps"].map(text.whole),
+            "Runs there": best["count"],
+            "Next best": [
+                f"{_rate(rate)}, {text.signed(ratio)}" if ratio > 0 else "none"
+                for rate, ratio in zip(best["runner_up"], best["runner_up_ratio"], strict=True)
+            ],
+            "Still best when seeds are redrawn": best["confidence"].map(
+                lambda share: "unknown" if share != share else text.percent(share)
+            ),
+            "Runs that never arrived": best["censored"],
+        }
+    )
+
+
+def _rate(rate: float) -> str:
+    return text.scientific(rate) if rate > 0 else "none arrived"

@@ -65,6 +65,8 @@ def plain(name: str) -> str:
 
 def times(ratio: float) -> str:
     """A ratio: 1.25x, 11.2x, 0.0015x."""
+    if not math.isfinite(ratio):
+        return "unknown" if math.isnan(ratio) else "no bound"
     return f"{_significant(ratio, 3)}x"
 
 
@@ -102,7 +104,7 @@ def money(value: float) -> str:
 
 def between(low: float, high: float, write=count) -> str:
     """An interval: 1.9k to 2.65k; an open end is said."""
-    if low <= 0 and not math.isfinite(high):
+    if math.isnan(low) or math.isnan(high) or (low <= 0 and not math.isfinite(high)):
         return "not identified"
     if low <= 0:
         return f"at most {write(high)}"

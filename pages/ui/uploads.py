@@ -7,20 +7,27 @@ from bsmath.measured import Measurement
 from bsmath.scenario import Scenario
 from bsmath.sweeps import Sweep
 from pages.charts.measured import measured_figure
-from pages.ui import loaded, shell, tables, text
+from pages.ui import here, loaded, noise, router, shell, tables, text
 
+EXAMPLES = {
+    "throughput": "Throughput sweep",
+    "convergence": "Steps to a loss",
+    "noise": "Noise scale",
+    "branch": "Branched run",
+    "router": "Router loads",
+}
+"""Kinds of shipped measurements, and what their buttons say."""
+TITLES = {"noise": "Noise scale", "branch": "Branched run", "router": "Router loads"}
 MEGABYTES = sweeps.MAX_BYTES // 10**6
 
 
 def choose() -> None:
-    """Three ways to data: a file, pasted text, the measured example."""
+    """Three ways to data: a file, pasted text, the measured examples."""
+    st.caption("Examples, all measured with this project's harness on a small GPT on two CPU cores:")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.button(
-            "Load the measured example",
-            on_click=loaded.load_example,
-            help="A small GPT timed on two cores of a server CPU.",
-        )
-        if loaded.sweep():
+        for kind, title in EXAMPLES.items():
+            st.button(title, key=f"example_{kind}", on_click=loaded.load_example, args=(kind,))
+        if loaded.sweep() or loaded.logs_loaded():
             st.button("Remove the data", on_click=loaded.forget)
     st.file_uploader(
         f"A table as CSV or TSV, or printed benchmark lines; up to {MEGABYTES} MB",
@@ -35,6 +42,23 @@ def choose() -> None:
             height=140,
         )
         st.button("Read the pasted text", on_click=loaded.load_pasted)
+
+
+def logs(scenario: Scenario) -> None:
+    """Every loaded log, drawn, with a link to the page that says more."""
+    for one in loaded.logs_loaded():
+        st.subheader(f"{TITLES[one.kind]}: {text.plain(one.record.name)}", anchor=False)
+        if one.kind == "noise":
+            st.markdown(noise.verdict(one.record, one.record.groups[0]))
+            noise.chart(one.record, one.record.groups[0])
+            noise.problems(one.record)
+            shell.link_to("pages/noise_scale.py", "See both parts on the Noise scale page")
+        elif one.kind == "branch":
+            here.branched(scenario, one)
+            shell.link_to("pages/critical_batch.py", "See it beside other measurements on the Critical batch page")
+        else:
+            router.loads(one)
+            shell.link_to("pages/moe_load.py", "See it beside uniform routing on the MoE load page")
 
 
 def summary(sweep: Sweep) -> None:

@@ -106,7 +106,7 @@ def test_a_published_run_loads_and_says_what_is_published():
 
 def test_the_example_lies_over_the_theory_and_its_fit_moves_the_scenario():
     app = opened("pages/upload.py")
-    next(button for button in app.button if button.label == "Load the measured example").click().run()
+    app.button(key="example_throughput").click().run()
     assert not app.exception and not app.warning
     app.switch_page("pages/throughput.py").run()
     chart = json.loads(app.get("plotly_chart")[0].proto.spec)
@@ -119,6 +119,48 @@ def test_the_example_lies_over_the_theory_and_its_fit_moves_the_scenario():
     assert "222k dense" in app.caption[0].value
     app.switch_page("app.py").run()
     assert "fitted to the loaded sweep" in " ".join(paragraph.value for paragraph in app.markdown)
+
+
+@pytest.mark.parametrize("kind", ["throughput", "convergence", "noise", "branch", "router"])
+def test_every_shipped_measurement_is_read_and_drawn(kind):
+    app = opened("pages/upload.py")
+    app.button(key=f"example_{kind}").click().run()
+    assert not app.exception and not app.warning
+    assert app.get("plotly_chart")
+    app.switch_page("pages/critical_batch.py").run()
+    assert not app.exception
+
+
+def test_steps_at_the_best_rate_of_each_batch_come_with_the_rates():
+    app = opened("pages/upload.py")
+    app.button(key="example_convergence").click().run()
+    rates = next(table.value for table in app.table if "Best rate" in table.value)
+    assert len(rates) == 8 and rates["Runs that never arrived"].sum() > 0
+
+
+def test_a_log_of_ones_own_takes_the_place_of_the_shipped_one():
+    app = opened("pages/upload.py")
+    rows = "\n".join(f"{step},{step % 2 + 4},{300 - step}" for step in range(1, 41))
+    app.text_area(key="pasted").set_value(f"step,grad_sq_norm,trace\n{rows}")
+    next(button for button in app.button if button.label == "Read the pasted text").click().run()
+    assert not app.exception and "noise-scale log" in app.info[0].value
+    app.switch_page("pages/noise_scale.py").run()
+    assert not app.exception and "From your pasted text" in " ".join(caption.value for caption in app.caption)
+
+
+def test_a_log_of_the_ratio_alone_is_drawn_without_an_average():
+    app = opened("pages/upload.py")
+    app.text_area(key="pasted").set_value("step,gns\n1,100\n2,200\n3,250")
+    next(button for button in app.button if button.label == "Read the pasted text").click().run()
+    app.switch_page("pages/noise_scale.py").run()
+    assert not app.exception and "the ratio alone" in app.markdown[0].value
+
+
+def test_the_critical_batch_page_lays_three_measurements_beside_each_other():
+    app = opened("pages/critical_batch.py")
+    table = next(table.value for table in app.table if "Measured by" in table.value)
+    assert list(table["Measured by"].unique()) == ["hyperbola", "noise scale", "branched run"]
+    assert table["Against the first"].iloc[0] == "1x"
 
 
 PASTED = [

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from bsmath.quantities import parse_number
@@ -60,3 +62,12 @@ def test_open_ends_of_an_interval_are_said(low, high, written):
 
 def test_text_from_strangers_brings_no_link_image_or_formula():
     assert text.plain("![x](http://a) $y$ `z`") == r"!\[x\](http://a) \$y\$ \`z\`"
+
+
+@pytest.mark.parametrize("ratio, written", [(1.25, "1.25x"), (math.nan, "unknown"), (math.inf, "no bound")])
+def test_a_ratio_that_nobody_knows_is_said(ratio, written):
+    assert text.times(ratio) == written
+
+
+def test_an_interval_that_nobody_knows_is_said():
+    assert text.between(math.nan, math.nan) == "not identified"

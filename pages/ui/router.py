@@ -1,0 +1,74 @@
+"""Measured expert loads: the project's own or the user's, beside uniform routing."""
+
+import pandas as pd
+import streamlit as st
+
+from bsmath.logs import Log
+from pages.charts.moe import router_figure
+from pages.ui import here, loaded, shell, text
+
+FACTORS = (1.0, 1.25, 2.0)
+MARKED = 1.25
+"""The capacity factor of the sentence."""
+DRAWN, NAMED = 8, 4
+"""Settings in the chart and in the sentence, at most."""
+
+
+def section() -> None:
+    """On the MoE page: what a real router does."""
+    one = loaded.log("router")
+    st.subheader("Measured here" if loaded.is_shipped(one) else "Measured by you", anchor=False)
+    here.origin(one)
+    loads(one)
+
+
+def loads(one: Log) -> None:
+    """The verdict, the chart of load CV over the tokens routed together, and the table."""
+    found = one.record.summary(FACTORS)
+    settings = list(found["setting"].unique())
+    st.markdown(verdict(found))
+    if settings[DRAWN:]:
+        st.caption(f"The chart shows the first {DRAWN} of {len(settings)} settings, the table all of them.")
+    shell.chart(
+        router_figure(found[found["setting"].isin(settings[:DRAWN])]),
+        key="router",
+        alt="Coefficient of variation of measured expert loads against tokens routed together, beside uniform routing.",
+        table=found,
+    )
+    st.table(table(found), hide_index=True)
+    for sentence in one.record.problems:
+        st.caption(text.plain(sentence))
+
+
+def largest(found: pd.DataFrame) -> pd.DataFrame:
+    """The row of the largest groups of each setting: there the least of the unevenness is sampling noise."""
+    return found.sort_values("routed_tokens").groupby("setting", sort=False).tail(1)
+
+
+def verdict(found: pd.DataFrame) -> str:
+    """How uneven the loads are against uniform routing, what that drops, and what stays however large the batch."""
+    said = [
+        f"**{text.plain(row['setting'])}**: of {text.tokens(row['routed_tokens'])} routed together the load CV is "
+        f"{text.percent(row['load_cv'])}, where uniform routing would give {text.percent(row['uniform_cv'])}, and a capacity "
+        f"factor of {MARKED:g} would drop {text.percent(row[f'dropped_{MARKED:g}'])}"
+        for row in largest(found).head(NAMED).to_dict("records")
+    ]
+    return (
+        f"{'; '.join(said)}. What lies above the dashed line is the router's own skew and the likeness of tokens in one text: "
+        "more tokens routed together repair only the second."
+    )
+
+
+def table(found: pd.DataFrame) -> pd.DataFrame:
+    """Largest groups of each setting: load CV, skew, busiest expert, dropped tokens by capacity factor."""
+    rows = largest(found)
+    shown = {
+        "Setting": rows["setting"],
+        "Routed together [tokens]": rows["routed_tokens"].map(text.count),
+        "Experts": rows["num_experts"].map("{:g}".format) + ", top " + rows["top_k"].map("{:g}".format),
+        "Load CV": rows["load_cv"].map(text.percent),
+        "Uniform": rows["uniform_cv"].map(text.percent),
+        "Skew": rows["skew"].map(text.percent),
+        "Busiest / mean": rows["busiest"].map(text.times),
+    }
+    return pd.DataFrame(shown | {f"Dropped at {cf:g}": rows[f"dropped_{cf:g}"].map(text.percent) for cf in FACTORS})

@@ -1,0 +1,92 @@
+"""Charts of logs: a noise scale, a branched run, the loads of a router."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pages.charts import branching, theme
+from pages.charts import moe as moe_charts
+from pages.charts import noise as noise_charts
+from pages.charts.theme import BatchAxis
+
+SMOOTHED = pd.DataFrame(
+    {
+        "tokens": [1e3, 2e3, 3e3, 4e3],
+        "noise_scale": [10.0, 20.0, np.nan, 40.0],
+        "low": [8.0, 15.0, np.nan, 30.0],
+        "high": [12.0, np.inf, np.nan, 60.0],
+        "grad_sq_norm": [4.0, 2.0, -0.5, 1.0],
+        "noise": [2.0, 2.0, 2.0, 2.0],
+        "raw_grad_sq_norm": [5.0, -1.0, 1.0, 1.0],
+        "raw_noise": [2.0, 2.5, 1.5, 2.0],
+    }
+)
+
+
+@dataclass
+class Branched:
+    label: str
+    tokens_per_step: np.ndarray
+    excess: np.ndarray
+    error: np.ndarray
+
+
+def branched(label: str, factor: float) -> Branched:
+    sizes = np.array([256.0, 512.0, 1024.0])
+    return Branched(label, sizes * factor, np.array([0.0, 0.02, 0.05]), np.array([0.0, 0.01, np.nan]))
+
+
+def test_the_noise_scale_is_drawn_where_it_is_identified_with_the_batch_beside_it():
+    figure = noise_charts.scale_figure(SMOOTHED, "tokens", ((16.0, "batch of the run"),), "Tokens trained [tokens]")
+    drawn = {trace.name: trace for trace in figure.data}
+    assert list(drawn["noise scale"].y) == [10, 20, 40]
+    assert list(drawn["batch of the run"].y) == [16, 16]
+    assert set(drawn["90 % interval"].y) == {8, 12, 30, 60}
+    assert figure.layout.yaxis.title.text == "Noise scale [tokens]"
+
+
+def test_signal_and_noise_are_drawn_smoothed_and_row_by_row():
+    figure = noise_charts.parts_figure(SMOOTHED, "2k tokens", "Training [steps]")
+    lines = [trace.name for trace in figure.data if trace.mode == "lines"]
+    assert lines == ["signal, |G|²", "noise at 2k tokens, tr(Σ)/B"]
+    assert sum(trace.mode == "markers" for trace in figure.data) == 2
+    assert figure.layout.xaxis.title.text == "Training [steps]"
+
+
+@pytest.mark.parametrize("unknown", [np.nan, -1.0])
+def test_a_log_without_one_positive_value_still_has_its_axes(unknown):
+    nothing = SMOOTHED.assign(**dict.fromkeys(SMOOTHED.columns.drop("tokens"), unknown))
+    assert noise_charts.scale_figure(nothing, "tokens", (), "Training [steps]").layout.yaxis.title.text
+    assert noise_charts.parts_figure(nothing, "this batch", "Training [steps]").layout.yaxis.title.text
+
+
+def test_every_checkpoint_is_a_curve_below_or_above_the_tolerance():
+    figure = branching.branch_figure([branched("step 1", 1), branched("step 2", 2)], 0.03, BatchAxis())
+    assert [trace.name for trace in figure.data] == ["step 1", "step 2", "tolerance"]
+    assert list(figure.data[1].x) == [512, 1024, 2048] and set(figure.data[2].y) == {0.03}
+    in_sequences = branching.branch_figure([branched("step 1", 1)], 0.03, BatchAxis("sequences", "log", 64))
+    assert list(in_sequences.data[0].x) == [4, 8, 16]
+
+
+def test_a_diverged_branch_does_not_stretch_the_axis():
+    lost = branched("step 1", 1)
+    lost.excess[-1] = np.inf
+    figure = branching.branch_figure([lost], 0.03, BatchAxis())
+    assert np.isfinite(np.asarray(figure.data[0].y, float)[:2]).all()
+
+
+def test_more_checkpoints_than_colors_are_all_drawn():
+    many = [branched(f"step {number}", 1) for number in range(12)]
+    assert len(branching.branch_figure(many, 0.03, BatchAxis()).data) == 13
+
+
+def test_measured_loads_lie_beside_uniform_routing():
+    loads = pd.DataFrame({"setting": ["a", "a", "b", "b"], "routed_tokens": [64, 128, 64, 128]})
+    loads = loads.assign(load_cv=[0.9, 0.8, 0.5, 0.3], uniform_cv=[0.33, 0.23, 0.33, 0.23])
+    figure = moe_charts.router_figure(loads)
+    assert [trace.name for trace in figure.data] == ["a", "b", "uniform routing"]
+    assert list(figure.data[2].y) == [0.33, 0.23]
+    assert figure.layout.xaxis.title.text == "Tokens routed together [tokens]"
+    assert figure.data[0].line.color == theme.SERIES[0]
