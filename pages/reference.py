@@ -40,6 +40,21 @@ shell.formula(
     r"T_{min} = S_{min}\left(\sqrt{t_{fixed}} + \sqrt{B_{crit}/R}\right)^2",
     source="Derived: setting the derivative of S(B) t(B) to zero. Goodput: Pollux (Qiao et al. 2021, OSDI).",
 )
+st.subheader("What the noise of a gradient says", anchor=False)
+shell.formula(
+    r"B_{simple} = \frac{tr\,\Sigma}{|G|^2}",
+    r"E|G_B|^2 = |G|^2 + \frac{tr\,\Sigma}{B}",
+    source="Derived; both parts follow from squared gradient norms at two batch sizes (McCandlish et al. 2018, appendix A.1) and are "
+    "averaged before they are divided; intervals by Fieller's theorem. That B_simple is near B_crit is empirical, to an order of "
+    "magnitude at best.",
+)
+st.subheader("What branches of a run say", anchor=False)
+shell.formula(
+    r"k^* = \max\{k : L_{k'} \le L_1 + \epsilon \;\; \forall\, k' \le k\}",
+    r"\eta_k = \sqrt{k}\,\eta",
+    source="Empirical method (Merrill et al. 2025, arXiv 2505.23971): branches with k times the batch train on for the same tokens; "
+    "k* B is the largest batch that ends no worse. Their tolerance is 0.01 nats for smoothed losses; a file names its own.",
+)
 st.subheader("How a sweep is fitted", anchor=False)
 st.markdown(
     "Both curves are lines with relative errors (S in 1/B, step time in B), fitted by least squares on the logarithm; repeats "

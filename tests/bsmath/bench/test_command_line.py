@@ -30,10 +30,16 @@ def bench(*arguments, start=ALONE) -> subprocess.CompletedProcess:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400)
 
 
+def listens() -> None:
+    """Ctrl-C reaches the process, also where these tests run in the background of a shell, which ignores it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def interrupted(rows_seen: int, *arguments, start=ALONE) -> tuple[int, str]:
     """Exit code and standard error of a measurement that gets Ctrl-C once it has printed some rows."""
     command = [sys.executable, *start, *map(str, arguments)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, preexec_fn=listens, **pipes) as running:
         seen = 0
         while seen < rows_seen:
             line = running.stdout.readline()
