@@ -131,7 +131,7 @@ def branches(table: pd.DataFrame, tolerance: float) -> tuple[Branch, ...]:
 def _branch(rows: pd.DataFrame, tolerance: float, prefix: str) -> Branch | None:
     """One checkpoint's record; None where no larger batch has an unchanged one to be compared with."""
     losses = rows.pivot_table(index="seed", columns="tokens_per_step", values="loss", aggfunc="mean")
-    losses = losses.dropna(subset=losses.columns[:1])
+    losses = losses[np.isfinite(losses.iloc[:, 0])]  # nothing can be compared with one that diverged
     if rows["batch_factor"].min() != 1 or losses.shape[1] < 2 or losses.empty:
         return None
     unchanged = losses.iloc[:, 0].to_numpy()

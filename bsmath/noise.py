@@ -163,6 +163,8 @@ class NoiseScaleEstimate:
                 "The mean of |G|^2 is not positive: noise hides the gradient, and the noise scale is not identified. "
                 "Average more steps, or measure with a larger batch."
             )
+        if not self.trace > 0:
+            return False, "The mean of tr(Sigma) is not positive: no noise can be told from zero. Average more steps."
         if not high < np.inf:
             return False, (
                 "|G|^2 cannot be told from zero: the noise scale has only a lower bound. Average more steps, or "

@@ -3,7 +3,8 @@
 from functools import cache
 from pathlib import Path
 
-from bsmath import logs, measured, presets, sweeps
+from bsmath import comparison, logs, measured, presets, sweeps
+from bsmath.comparison import Value
 from bsmath.logs import Log
 from bsmath.measured import Measurement
 
@@ -31,3 +32,9 @@ def sweep(kind: str) -> Measurement:
     """The throughput sweep or the convergence sweep, fitted."""
     found = sweeps.read(path(kind).read_bytes(), path(kind).name)
     return measured.measurement(found, found.series[0], QUANTITIES[kind])
+
+
+@cache
+def critical_values() -> list[Value]:
+    """The critical batch of the small model by its three measurements."""
+    return comparison.values(sweep("convergence").fit, log("noise").record, log("branch").record.branches)

@@ -26,7 +26,7 @@ if log.has_parts:
         "scale. Dots are single rows of the log; lines and intervals are averages over the rows around, each part by itself, since "
         "the mean of a ratio is not the ratio of means."
     )
-    smoothed = log.smoothed(group)
+    smoothed = noise.drawn(log, group)
     shell.chart(
         parts_figure(smoothed, noise.batch(log), noise.place(log)),
         key="noise_parts",

@@ -12,8 +12,17 @@ from bsmath.sweeps import SweepError, cells
 NEEDED = ("checkpoint_step", "batch_factor", "tokens_per_step", "loss")
 """Columns without which no row is a branch."""
 OPTIONAL = ("checkpoint_tokens", "seed", "learning_rate", "tolerance")
-DIVERGED = ("nan", "inf", "+inf", "infinity")
+DIVERGED = ("nan", "inf", "+inf", "infinity", "diverged", "divergence", "overflow", "overflowed")
 """How a loss is written that is no number any more."""
+LARGEST = 1e15
+"""No step, factor or batch is larger."""
+RULES = {
+    "checkpoint_step": ("a whole number from 0", lambda step: (step >= 0) & (step < LARGEST) & (step % 1 == 0)),
+    "batch_factor": ("a number from 1", lambda factor: (factor >= 1) & (factor < LARGEST)),
+    "tokens_per_step": ("a number above 0", lambda size: (size > 0) & (size < LARGEST)),
+    "checkpoint_tokens": ("a number from 0", lambda tokens: (tokens >= 0) & (tokens < np.inf)),
+}
+"""What a value must be, in words and as a test; of the others, a number."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,15 +56,12 @@ def read(frame: pd.DataFrame, name: str) -> BranchLog:
     tolerance, assumed = _tolerance(table)
     table = table.drop(columns="tolerance", errors="ignore")
     found = branching.branches(table, tolerance)
+    problems += _alone(table, tolerance)
     if not found:
         raise SweepError(
             f"{name} must have branches with batch_factor 1 and a larger one from the same checkpoint, got none"
             + (f" ({problems[0]})" if problems else "")
         )
-    lost = sorted(set(table["checkpoint_step"]) - {branch.step for branch in found})
-    problems += [
-        f"Checkpoint step {step:.0f} has no pair of an unchanged and a larger batch and is left out." for step in lost
-    ]
     return BranchLog(name=name, table=table, tolerance=tolerance, branches=found, problems=(*problems, *assumed))
 
 
@@ -70,14 +76,16 @@ def _table(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         table["checkpoint_tokens"] = table["checkpoint_step"] * table["tokens_per_step"] / table["batch_factor"]
     if "seed" not in table:
         table["seed"] = 0
+    elif table["seed"].isna().all():  # names
+        table["seed"] = pd.factorize(frame["seed"])[0]
     problems, usable = [], np.ones(len(table), bool)
     for column in (*NEEDED, "checkpoint_tokens", "seed"):
-        good = table[column].notna() & (table[column] > 0 if column in NEEDED[:3] else True)
-        bad = usable & ~good.to_numpy()
+        rule, holds = RULES.get(column, ("a number", pd.Series.notna))
+        bad = usable & ~holds(table[column]).to_numpy(bool)
         if bad.any():
             first = int(np.flatnonzero(bad)[0])
-            got = frame[column].iloc[first] if column in frame else table[column].iloc[first]
-            rule = "a number above 0" if column in NEEDED[:3] else "a number"
+            got = (frame if column in frame else table)[column].iloc[first]
+            got = getattr(got, "item", lambda got=got: got)()  # without numpy's own way of writing a number
             problems.append(f"{_rows(bad)} left out: {column} must be {rule}, got {got!r} in row {first + 1}.")
         usable &= ~bad
     table = table[usable]
@@ -85,6 +93,22 @@ def _table(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     if again.any():
         problems.append(f"{_rows(again)} left out: the same branch is there before.")
     return table[~again].reset_index(drop=True), problems
+
+
+def _alone(table: pd.DataFrame, tolerance: float) -> list[str]:
+    """Sentences on the checkpoints without a pair, and on the seeds whose unchanged branch diverged."""
+    said, unchanged = [], table[table["batch_factor"] == 1]
+    if lost := int(np.isinf(unchanged["loss"]).sum()):
+        said.append(f"Nothing can be compared with an unchanged branch that diverged: {lost} of {len(unchanged)} did.")
+    keys = [key for key in ("run", "checkpoint_step") if key in table]
+    several = "run" in table and table["run"].nunique() > 1
+    for key, rows in table.groupby(keys, sort=True):
+        if not branching.branches(rows, tolerance):
+            where = f" of {key[0]}" if several else ""
+            said.append(
+                f"Checkpoint step {key[-1]:.0f}{where} has no pair of an unchanged and a larger batch and is left out."
+            )
+    return said
 
 
 def _rows(bad) -> str:
@@ -95,10 +119,10 @@ def _rows(bad) -> str:
 def _tolerance(table: pd.DataFrame) -> tuple[float, list[str]]:
     """The file's tolerance, and a sentence where it has none or several."""
     given = table["tolerance"].dropna().unique() if "tolerance" in table else np.array([])
-    given = given[given > 0]
+    given = given[(given > 0) & (given < np.inf)]
     if not len(given):
         return branching.PUBLISHED_TOLERANCE, [
-            f"No tolerance is given; {branching.PUBLISHED_TOLERANCE:g} nats is assumed."
+            f"No tolerance above 0 is given; {branching.PUBLISHED_TOLERANCE:g} nats is assumed."
         ]
     if len(given) > 1:
         return float(given[0]), [f"Tolerances differ; {given[0]:g} nats, the first, is taken for all."]

@@ -7,11 +7,13 @@ average nor interval. All in tokens where the file says how many; else in its ow
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from bsmath import checks, noise
+from bsmath.logs.kept import kept
 from bsmath.noise import NoiseScaleEstimate
 from bsmath.sweeps import SweepError, cells
 
@@ -46,6 +48,8 @@ SOURCES = ({"small", "big", "tokens_small", "tokens_big"}, {"small", "big", "seq
 PLACE = {"tokens": "tokens", "progress": "steps at the initial batch", "step": "steps"}
 """Columns that tell the place in the run, and what each counts."""
 OWN = "the log's own unit"
+LARGEST = 1e100
+"""A larger number has overflowed or is a mistake, and its square would overflow."""
 WINDOWS = 10
 """Windows of a long log that do not overlap, over which the curve is averaged."""
 ONE_ROW = 0.5
@@ -68,7 +72,7 @@ class NoiseLog:
     problems: tuple[str, ...]
     """What could not be used and what makes the result doubtful, in sentences."""
 
-    @property
+    @cached_property
     def groups(self) -> tuple[str, ...]:
         """Layer groups, all parameters first."""
         return tuple(self.table["group"].unique())
@@ -85,6 +89,7 @@ class NoiseLog:
         last = self.table["tokens"].max()
         return self.table[(self.table["group"] == group) & (self.table["tokens"] >= since * last)]
 
+    @kept
     def estimate(self, group: str = ALL, since: float = 0.0) -> NoiseScaleEstimate:
         """The noise scale over the run, or over what comes after the share `since` of it; see bsmath.noise.estimate."""
         rows = self.rows(group, since).dropna(subset=["trace", "grad_sq_norm"])
@@ -95,6 +100,7 @@ class NoiseLog:
         """Different batch sizes of the run, ascending; empty where they are not known. [unit]"""
         return tuple(sorted(self.table["tokens_per_step"].dropna().unique().tolist()))
 
+    @kept
     def smoothed(self, group: str = ALL, rows: int | None = None) -> pd.DataFrame:
         """The noise scale along training; see bsmath.noise.smoothed. By default `rows` is a tenth of them, five at least.
 
@@ -118,15 +124,50 @@ def recognizes(headers: list[str]) -> bool:
     return bool(meanings & PLACE.keys()) and _source(meanings) is not None
 
 
+def has_ratio_alone(frame: pd.DataFrame) -> bool:
+    """Whether nothing but a logged ratio makes the table a log: a sweep may have measured one beside its result."""
+    return _source(set(_meanings(list(frame.columns)))) == {"ratio"}
+
+
+def is_ramp(frame: pd.DataFrame, batch: np.ndarray) -> bool:
+    """Whether a batch of these rows only grows through the first run, as in a log; a sweep starts anew with each."""
+    headers = _meanings(list(frame.columns))
+    if "run" in headers:
+        first = (frame[headers["run"]] == frame[headers["run"]].iloc[0]).to_numpy()
+        frame, batch = frame[first], batch[first]
+    place = _place(headers, {name: _numbers(frame, headers.get(name)) for name in PLACE})
+    found = pd.DataFrame({"place": _numbers(frame, headers[place]).to_numpy(), "batch": batch}).dropna()
+    found = found.sort_values("place", kind="stable")
+    again = found.groupby("place")["batch"].nunique().max() > 1
+    return len(found) > 1 and not again and bool(found["batch"].is_monotonic_increasing)
+
+
+def _meaning(header: str) -> str | None:
+    """What a header means; a path such as train/gns, or "run - train/gns", counts by its last part."""
+    last = str(header).lower().split(" - ")[-1]
+    last = re.sub(r"[\[(].*", "", last).split("/")[-1]  # without a unit in brackets
+    return MEANINGS.get(re.sub(r"[^a-z0-9]+", "_", last).strip("_"))
+
+
 def _meanings(headers: list[str]) -> dict[str, str]:
-    """Headers by meaning, the first of each; a path such as train/gns counts by its last part."""
+    """Headers by meaning, the first of each."""
     found = {}
     for header in headers:
-        last = re.sub(r"[\[(].*", "", str(header).lower()).split("/")[-1]  # without a unit in brackets
-        word = re.sub(r"[^a-z0-9]+", "_", last).strip("_")
-        if word in MEANINGS:
-            found.setdefault(MEANINGS[word], header)
+        if (meaning := _meaning(header)) is not None:
+            found.setdefault(meaning, header)
     return found
+
+
+def _place(headers: dict[str, str], found: dict[str, pd.Series]) -> str:
+    """The column that tells the place in the run: the first of PLACE that changes through it."""
+    known = [name for name in PLACE if name in headers]
+    return next((name for name in known if found[name].nunique() > 1), known[0])
+
+
+def _others(frame: pd.DataFrame, headers: dict[str, str], source: set[str]) -> list[str]:
+    """A sentence for every further column with a noise scale or a part of it."""
+    also = {part: [name for name in frame if _meaning(name) == part and name != headers[part]] for part in source}
+    return [f"Only {headers[part]} was read, not {', '.join(also[part][:5])}." for part in also if also[part]]
 
 
 def _source(meanings: set[str]) -> set[str] | None:
@@ -141,11 +182,15 @@ def read(frame: pd.DataFrame, name: str) -> NoiseLog:
         raise SweepError(
             f"{name} must have columns of a noise scale and a step, got {', '.join(map(str, frame.columns))}"
         )
+    also = _others(frame, headers, source)
     frame, problems = _one_run(frame, headers)
+    problems += also
     found = {meaning: _numbers(frame, headers.get(meaning)) for meaning in HEADERS if meaning not in ("group", "run")}
     unit, batch = _unit(found, source)
-    place = next(meaning for meaning in ("tokens", "progress", "step") if meaning in headers)
-    columns = {"group": _groups(frame, headers), "step": found["step"], "tokens": found[place]}
+    if unit == OWN and re.search(r"[\[(]\s*tokens?\b", headers.get("ratio", "").lower()):
+        unit = "tokens"
+    place = _place(headers, found)
+    columns = {"group": _groups(frame, headers), "step": found["step"], "tokens": found[place].where(found[place] >= 0)}
     columns |= {
         "tokens_per_step": batch,
         "steps_averaged": found["steps_averaged"].where(found["steps_averaged"] > 0, 1.0),
@@ -154,10 +199,11 @@ def read(frame: pd.DataFrame, name: str) -> NoiseLog:
     measured = ["tokens", "noise_scale"] if source == {"ratio"} else ["tokens", "grad_sq_norm", "trace"]
     bad = int(table[measured].isna().any(axis=1).sum())
     table = table.dropna(subset=measured)
+    used = ", ".join(headers[meaning] for meaning in HEADERS if meaning in source | {place})
     if table.empty:
-        raise SweepError(f"{name} must have usable rows below its header line, got none of {len(frame)}")
+        rows = f"none of {len(frame):,} with usable numbers in {used}"
+        raise SweepError(f"{name} must have usable rows below its header line, got {rows}")
     if bad:
-        used = ", ".join(headers[meaning] for meaning in HEADERS if meaning in source | {place})
         problems.append(f"{_rows(bad)} left out, without usable numbers in {used}.")
     ordered = _ordered(table)
     if len(ordered) < len(table):
@@ -183,9 +229,9 @@ def _one_run(frame: pd.DataFrame, headers: dict[str, str]) -> tuple[pd.DataFrame
 
 
 def _numbers(frame: pd.DataFrame, header: str | None) -> pd.Series:
-    """A column as finite floats, nan elsewhere."""
+    """A column as finite floats, nan elsewhere and where they are too large."""
     found = np.full(len(frame), np.nan) if header is None else cells.numbers(frame[header], cells.COUNTS)
-    return pd.Series(np.where(np.isfinite(found), found, np.nan), index=frame.index)
+    return pd.Series(np.where(np.abs(found) < LARGEST, found, np.nan), index=frame.index)
 
 
 def _groups(frame: pd.DataFrame, headers: dict[str, str]) -> pd.Series:
@@ -215,7 +261,7 @@ def _parts(found: dict[str, pd.Series], source: set[str], unit: str) -> dict[str
     """Both parts and the logged ratio, nan where they are not known."""
     nothing = found["step"] * np.nan
     if source == {"ratio"}:
-        return {"grad_sq_norm": nothing, "trace": nothing, "noise_scale": found["ratio"]}
+        return {"grad_sq_norm": nothing, "trace": nothing, "noise_scale": found["ratio"].where(found["ratio"] > 0)}
     if "small" not in source:
         variance = found["initial_variance" if "initial_variance" in source else "trace"]
         return {"grad_sq_norm": found["grad_sq_norm"], "trace": variance, "noise_scale": nothing}

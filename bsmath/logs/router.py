@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bsmath import expert_counts
+from bsmath.logs.kept import kept
 from bsmath.sweeps import SweepError, cells
 
 JOINED = "expert_counts"
@@ -25,14 +26,22 @@ ALIASES = {
 }
 SETTINGS = ("balancing_loss", "top_k", "seed")
 """Numbers that make another setting; text columns do too."""
-GROUPS = ("group", "step", "iteration", "iter", "micro_batch", "microbatch", "rank", "epoch")
-"""Numbers that only count groups of tokens."""
+GROUPS = ("group", "step", "_step", "global_step", "iteration", "iter", "micro_batch", "microbatch", "batch", "batch_idx",
+          "rank", "epoch", "timestamp", "time", "datetime", "date")  # fmt: skip
+"""Columns that only count groups of tokens, and name no setting."""
+MOST_SETTINGS = 100
+"""A text column with more values names rows, not settings."""
 SIZES = ("routed_tokens", "num_experts", "top_k")
+_BETWEEN = str.maketrans(",;[]()", " " * 6)
 _WIDE = re.compile(r"expert[ _-]?(\d{1,5})(?:[ _-](?:count|tokens|load))?")
+MOST_SIZES = 200
+"""Sizes of groups that are summed up each by itself."""
 LARGEST = 10_000
 """Experts of one layer; a larger number is a mistake in the file."""
 MOST = 20_000_000
 """Groups times experts that are put together from rows, to bound the memory."""
+MOST_TOKENS = 1e15
+"""A larger load is a mistake in the file."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,9 +55,15 @@ class RouterLog:
     problems: tuple[str, ...]
     """Rows that could not be used, and why; what was assumed."""
 
+    @kept
     def summary(self, capacity_factors: tuple[float, ...]) -> pd.DataFrame:
-        """One row a setting and size of the group, see `expert_counts.summary`."""
-        return expert_counts.summary(self.table, capacity_factors)
+        """One row a setting and size of the group, see `expert_counts.summary`; sizes within a tenth together where many."""
+        table, keys = self.table, ["setting", "num_experts", "top_k"]
+        if len(table[[*keys, "routed_tokens"]].drop_duplicates()) > MOST_SIZES:
+            near = (np.log(table["routed_tokens"]) / np.log(1.1)).round()
+            middle = table["routed_tokens"].groupby([*(table[key] for key in keys), near]).transform("median")
+            table = table.assign(routed_tokens=middle.round())
+        return expert_counts.summary(table, capacity_factors)
 
 
 def recognizes(headers: list[str]) -> bool:
@@ -57,6 +72,12 @@ def recognizes(headers: list[str]) -> bool:
     joined = JOINED in names
     long = bool(names & set(EXPERTS) and names & set(COUNTS))
     return joined or long or len(_wide(names)) > 1
+
+
+def is_long(frame: pd.DataFrame) -> bool:
+    """Whether only columns such as expert and tokens make the table loads: a sweep over batch may have them too."""
+    names = [header.strip().lower() for header in frame.columns]
+    return JOINED not in names and len(_wide(names)) < 2
 
 
 def read(frame: pd.DataFrame, name: str) -> RouterLog:
@@ -77,7 +98,8 @@ def read(frame: pd.DataFrame, name: str) -> RouterLog:
 
 
 def _first(problems: list[str]) -> str:
-    return f" ({problems[0]})" if problems else ""
+    """The first reason for which rows were left out, in brackets."""
+    return next((f" ({problem})" for problem in problems if "left out" in problem), "")
 
 
 def _wide(headers) -> dict[str, int]:
@@ -95,30 +117,34 @@ def _left_out(bad, what: str, problems: list[str]) -> None:
 
 
 def _joined(cells_: pd.Series, problems: list[str]) -> list[np.ndarray | None]:
-    """Counts between spaces."""
+    """Counts between spaces or commas, with or without brackets."""
     found = []
     for cell in cells_.astype(str):
-        parts = cell.split()
+        parts = cell.translate(_BETWEEN).split()
         fine = len(parts) > 1 and all(part.isascii() and part.isdigit() for part in parts)
         found.append(np.array(parts, float) if fine else None)
-    _left_out([one is None for one in found], "expert_counts must be whole numbers between spaces", problems)
+    _left_out([one is None for one in found], "expert_counts must be whole numbers between spaces or commas", problems)
     return found
 
 
 def _counts(column: pd.Series) -> np.ndarray:
     """Loads as numbers, nan where a cell is none."""
     found = cells.numbers(column, cells.COUNTS)
-    return np.where((found >= 0) & np.isfinite(found), found, np.nan)
+    return np.where((found >= 0) & (found < MOST_TOKENS), found, np.nan)
 
 
 def _from_wide(frame: pd.DataFrame, problems: list[str]) -> tuple[pd.DataFrame, list]:
     """One row a group already."""
-    columns = sorted(_wide(frame.columns).items(), key=lambda item: item[1])
+    every = _wide(frame.columns)
+    columns = sorted({number: header for header, number in reversed(every.items())}.items())  # the first of each
+    columns = [(header, number) for number, header in columns]
+    if len(columns) < len(every):
+        problems.append(f"Experts have several columns each; the first was read, such as {columns[0][0]}.")
     loads = np.stack([_counts(frame[header]) for header, _ in columns], axis=1)
     bad = np.isnan(loads).any(axis=1)
     _left_out(bad, "every expert's load must be a number of tokens", problems)
     counts = [None if lost else row for row, lost in zip(loads, bad, strict=True)]
-    return frame.drop(columns=[header for header, _ in columns]), counts
+    return frame.drop(columns=list(every)), counts
 
 
 def _from_long(frame: pd.DataFrame, name: str, problems: list[str]) -> tuple[pd.DataFrame, list]:
@@ -145,15 +171,21 @@ def _from_long(frame: pd.DataFrame, name: str, problems: list[str]) -> tuple[pd.
         start = 1 if start == 1 and (expert <= known[group]).all() and (expert == known[group]).any() else 0
         sizes = np.where((known > 1) & (known < LARGEST), known, 0).astype(int)
     else:
-        sizes = np.zeros(len(first), int)
-        np.maximum.at(sizes, group, expert - start + 1)
+        alike = [column for column in keys if column not in (*GROUPS, *SIZES[:1], "layer")]
+        same = keys.groupby(alike, dropna=False).ngroup().to_numpy() if alike else np.zeros(len(keys), int)
+        largest = np.zeros(same.max() + 1, int)
+        np.maximum.at(largest, same, expert - start + 1)  # any layer and group of a setting has all its experts
+        sizes = largest[same][first]
     experts = max(sizes.max(), (expert - start).max() + 1)
     if len(first) * experts > MOST:
         raise SweepError(f"{name} must have at most {MOST:,} groups x experts, got {len(first):,} x {experts:,}")
+    if again := int(pd.DataFrame({"group": group, "expert": expert}).duplicated().sum()):
+        problems.append(f"{again:,} rows name an expert again in the same layer and group; the counts were added.")
     loads = np.zeros((len(first), experts))
     np.add.at(loads, (group, expert - start), counts[~bad])
     beyond = [bool(row[size:].any()) for row, size in zip(loads, sizes, strict=True)]
     _left_out(beyond, "expert must be below num_experts", problems)
+    _left_out((sizes < 2) & ~np.array(beyond, bool), "a layer must have at least two experts", problems)
     each = [None if lost or size < 2 else row[:size] for row, size, lost in zip(loads, sizes, beyond, strict=True)]
     return keys.iloc[first].reset_index(drop=True), each
 
@@ -175,6 +207,8 @@ def _table(keys: pd.DataFrame, counts: list, name: str, problems: list[str]) -> 
     keys, loads = keys[have].reset_index(drop=True), [one for one in counts if one is not None and one.sum() > 0]
     if not loads:
         return keys[:0]
+    keys, problems_ = _few_settings(keys)
+    problems += problems_
     sizes = np.array([len(one) for one in loads])
     total = np.array([one.sum() for one in loads])
     top_k = _size(keys, "top_k")
@@ -184,14 +218,34 @@ def _table(keys: pd.DataFrame, counts: list, name: str, problems: list[str]) -> 
         top_k = np.ones(len(keys))
     top_k = np.where(np.isnan(top_k), total / routed, top_k)
     routed = np.where(np.isnan(routed), total / top_k, routed)
-    fits = np.isclose(total, routed * top_k, rtol=1e-6) & (top_k > 0) & (top_k <= sizes)
+    whole = np.round(top_k)
+    fits = np.isclose(total, routed * top_k, rtol=1e-6) & (whole > 0) & (whole <= sizes)
+    fits &= np.isclose(top_k, whole, rtol=1e-6)
     _left_out(~fits, "the loads must sum to routed_tokens x top_k, none cut at a capacity", problems)
+    shares = np.isclose(total, 1, atol=0.01) & np.array([(one % 1 > 0).any() for one in loads])
+    _left_out(fits & shares, "the loads must be numbers of tokens, not shares of them", problems)
+    fits, top_k = fits & ~shares, whole
+    given = _size(keys, "num_experts")
+    _left_out(fits & (given > 0) & (given != sizes), "there must be num_experts loads", problems)
+    fits &= ~((given > 0) & (given != sizes))
     table = pd.DataFrame({"setting": _settings(keys, name)})
+    different = pd.Series(sizes).groupby(table["setting"]).transform("nunique") > 1
+    table.loc[different, "setting"] += pd.Series([f", {size} experts" for size in sizes])[different]
     table["layer"] = keys["layer"] if "layer" in keys else 0
     group = next((column for column in GROUPS if column in keys), None)
     table["group"] = keys[group] if group else 0
     table = table.assign(routed_tokens=routed, num_experts=sizes, top_k=top_k, counts=pd.Series(loads, dtype=object))
     return table[fits].reset_index(drop=True)
+
+
+def _few_settings(keys: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The keys without text columns that have another value in nearly every row, and a sentence on each."""
+    many = [name for name in keys if name not in (*GROUPS, "layer") and keys[name].nunique() > MOST_SETTINGS]
+    many = [name for name in many if name not in SIZES and (name in SETTINGS or _is_text(keys[name]))]
+    said = [
+        f"Column {name} has {keys[name].nunique():,} values; it was not taken to tell settings apart." for name in many
+    ]
+    return keys.drop(columns=many), said
 
 
 def _size(keys: pd.DataFrame, column: str) -> np.ndarray:

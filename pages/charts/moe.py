@@ -61,12 +61,12 @@ def router_figure(loads: pd.DataFrame) -> go.Figure:
         points = theme.points(setting, rows["routed_tokens"], rows["load_cv"], color, "CV")
         drawn.append(points | {"mode": "markers+lines", "line": {"color": color, "width": 1.5}})
     style = {"dash": "dash", "width": 1.5}
-    x, y = uniform["routed_tokens"], uniform["uniform_cv"]
-    drawn.append(theme.line("uniform routing", x, y, theme.BLUE, "CV", **style) | {"mode": "lines+markers"})
+    even = theme.line("uniform routing", uniform["routed_tokens"], uniform["uniform_cv"], theme.BLUE, "CV", **style)
+    drawn.append(even | {"mode": "lines+markers"})
     axes = theme.axis("Tokens routed together [tokens]", "log", theme.reach(drawn, "x"))
-    return go.Figure(
-        {"data": drawn, "layout": theme.layout(axes, theme.axis("Load CV", "log", theme.reach(drawn, "y")))}
-    )
+    uneven = (loads[["load_cv", "uniform_cv"]] > 0).any(axis=None)
+    y = theme.axis("Load CV", "log", theme.reach(drawn, "y") if uneven else None)
+    return go.Figure({"data": drawn, "layout": theme.layout(axes, y)})
 
 
 def distribution_figure(table: pd.DataFrame, capacity: float, mean: float) -> go.Figure:

@@ -43,8 +43,8 @@ def critical(scenario: Scenario) -> None:
         st.subheader("Your measurements side by side", anchor=False)
         st.markdown(disagreement(own, "Your model"))
         _table(own)
-    found, noise, branch = shipped.sweep("convergence"), shipped.log("noise").record, shipped.log("branch").record
-    values = comparison.values(found.fit, noise, branch.branches)
+        _not_comparable()
+    found, values = shipped.sweep("convergence"), shipped.critical_values()
     st.subheader("Measured here", anchor=False)
     st.markdown(disagreement(values, MODEL))
     _table(values)
@@ -79,19 +79,34 @@ def _table(values: list[Value]) -> None:
 
 
 def _own() -> list[Value]:
-    """What the loaded data say of the critical batch."""
-    fits = [one.fit for one in loaded.measurements("steps") if one.identified]
+    """What the loaded data say of the critical batch, what they identify first."""
+    in_tokens = loaded.sweep() is not None and loaded.sweep().batch_unit == "tokens"
+    fits = [one.fit for one in loaded.measurements("steps") if one.identified] if in_tokens else []
     logs = {one.kind: one.record for one in loaded.logs_loaded()}
     branches = logs["branch"].branches if "branch" in logs else ()
-    return comparison.values(fits[0] if fits else None, logs.get("noise"), branches)
+    found = comparison.values(fits[0] if fits else None, logs.get("noise"), branches)
+    return sorted(found, key=lambda value: not comparison.identified([value]))
+
+
+def _not_comparable() -> None:
+    """Name what is loaded and has no place in the table, for its unit or its lack of parts."""
+    for one in loaded.logs_loaded():
+        if one.kind == "noise" and one.record.unit != "tokens":
+            st.caption(f"Your noise-scale log counts in {one.record.unit}, not in tokens, and cannot be compared.")
+        elif one.kind == "noise" and not one.record.has_parts:
+            st.caption("Your noise-scale log has the ratio alone, without an average to compare.")
+    if loaded.measurements("steps") and loaded.sweep().batch_unit != "tokens":
+        st.caption("Your steps to a target count the batch in sequences, not in tokens, and cannot be compared.")
 
 
 def disagreement(values: list[Value], model: str) -> str:
     """How far the values are apart, and which of them contradict the first beyond their intervals."""
     reference, *others = values
     known = comparison.identified(values)
+    if not known:
+        return f"**None of these measurements identifies the critical batch of {model[0].lower() + model[1:]}**, bounds at most."
     apart = [
-        f"the {value.method} ({value.at}) is {text.times(comparison.ratio(value, reference))} it"
+        f"the {value.method} ({text.plain(value.at)}) is {text.times(comparison.ratio(value, reference))} it"
         for value in others
         if comparison.apart(value, reference)
     ]

@@ -9,7 +9,7 @@ from bsmath import logs, measured, shipped, sweeps
 from bsmath.logs import Log
 from bsmath.measured import Measurement
 from bsmath.sweeps import Question, Sweep, SweepError
-from pages.ui import state
+from pages.ui import state, text
 
 
 def _memory() -> dict:
@@ -115,7 +115,7 @@ def _load(name: str, data: bytes) -> None:
         return state.say(str(error))
     if one is not None:
         _memory()["logs"][one.kind] = one
-        return state.note(f"{one.record.name} is a {logs.NAMES[one.kind]}; it is drawn below.")
+        return state.note(f"{text.plain(one.record.name)} is a {logs.NAMES[one.kind]}; it is drawn below.")
     asked: dict[str, Question] = {}
     found = _read(name, data, {}, asked)
     if found and found.batch_unit == "sequences" and "seq_len" in asked:

@@ -4,10 +4,12 @@ import pandas as pd
 import streamlit as st
 
 from bsmath import noise
-from bsmath.logs.noise import ALL, NoiseLog
+from bsmath.logs.noise import ALL, OWN, NoiseLog
 from pages.charts.noise import scale_figure
 from pages.ui import shell, text
 
+DRAWN, LISTED = 3000, 100
+"""Rows in a chart and layer groups in the table, at most."""
 HALF = 0.5
 """Share of the run after which its second half begins: early on |G|^2 is so large that it would decide a mean over all."""
 
@@ -19,6 +21,8 @@ def group_name(group: str) -> str:
 
 def amount(log: NoiseLog, value: float) -> str:
     """A noise scale or batch with its unit."""
+    if log.unit == OWN:
+        return f"{text.count(value)} in {OWN}"
     return text.tokens(value) if log.unit == "tokens" else f"{text.count(value)} {log.unit}"
 
 
@@ -54,9 +58,9 @@ def verdict(log: NoiseLog, group: str) -> str:
     found = log.estimate(group, HALF)
     known, sentence = found.verdict()
     if not known:
-        return f"**In the second half of the run the noise scale of {group_name(group)} is not identified.** {sentence}"
+        return f"**In the second half of the run the noise scale of {text.plain(group_name(group))} is not identified.** {sentence}"
     start = (
-        f"**In the second half of the run the noise scale of {group_name(group)} is {amount(log, found.noise_scale)}** (90 % "
+        f"**In the second half of the run the noise scale of {text.plain(group_name(group))} is {amount(log, found.noise_scale)}** (90 % "
         f"interval {text.between(*found.interval())})"
     )
     if len(log.batches) != 1:
@@ -69,9 +73,17 @@ def verdict(log: NoiseLog, group: str) -> str:
     )
 
 
+def drawn(log: NoiseLog, group: str) -> pd.DataFrame:
+    """What the charts show of a group: its smoothed rows, evenly picked where they are more than a chart can show."""
+    smoothed = log.smoothed(group)
+    return smoothed.iloc[:: -(-len(smoothed) // DRAWN) or 1]
+
+
 def chart(log: NoiseLog, group: str) -> None:
     """The noise scale through training."""
-    smoothed = log.smoothed(group)
+    smoothed, rows = drawn(log, group), len(log.rows(group))
+    if len(smoothed) < rows:
+        st.caption(f"Drawn are {len(smoothed):,} of {rows:,} rows; averages and intervals are over all of them.")
     shell.chart(
         scale_figure(smoothed, log.unit, levels(log), place(log)),
         key="noise_scale",
@@ -104,11 +116,11 @@ def by_group(log: NoiseLog) -> pd.DataFrame:
     """One row a layer group: its noise scale over the second half of the run, and its share of both parts."""
     whole = log.estimate(log.groups[0], HALF)
     rows = []
-    for group in log.groups:
+    for group in log.groups[:LISTED]:
         found = log.estimate(group, HALF)
         rows.append(
             {
-                "Parameters": group_name(group),
+                "Parameters": text.plain(group_name(group)),
                 f"Noise scale [{log.unit}]": text.count(found.noise_scale),
                 "90 % interval": text.between(*found.interval()),
                 "Share of |G|²": text.percent(found.grad_sq_norm / whole.grad_sq_norm),
@@ -119,6 +131,10 @@ def by_group(log: NoiseLog) -> pd.DataFrame:
 
 
 def problems(log: NoiseLog) -> None:
-    """What could not be used of the file."""
+    """What could not be used of the file, and what is not shown."""
+    if log.has_parts and log.groups[LISTED:]:
+        st.caption(
+            f"Listed are the first {LISTED} of {len(log.groups):,} groups of parameters; any can be chosen above."
+        )
     for sentence in log.problems:
         st.caption(text.plain(sentence))

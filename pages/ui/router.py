@@ -10,8 +10,8 @@ from pages.ui import here, loaded, shell, text
 FACTORS = (1.0, 1.25, 2.0)
 MARKED = 1.25
 """The capacity factor of the sentence."""
-DRAWN, NAMED = 8, 4
-"""Settings in the chart and in the sentence, at most."""
+DRAWN, NAMED, LISTED = 8, 4, 100
+"""Settings in the chart, in the sentence and in the table, at most."""
 
 
 def section() -> None:
@@ -28,7 +28,8 @@ def loads(one: Log) -> None:
     settings = list(found["setting"].unique())
     st.markdown(verdict(found))
     if settings[DRAWN:]:
-        st.caption(f"The chart shows the first {DRAWN} of {len(settings)} settings, the table all of them.")
+        listed = "all of them" if len(settings) <= LISTED else f"the first {LISTED}"
+        st.caption(f"The chart shows the first {DRAWN} of {len(settings)} settings, the table {listed}.")
     shell.chart(
         router_figure(found[found["setting"].isin(settings[:DRAWN])]),
         key="router",
@@ -42,7 +43,7 @@ def loads(one: Log) -> None:
 
 def largest(found: pd.DataFrame) -> pd.DataFrame:
     """The row of the largest groups of each setting: there the least of the unevenness is sampling noise."""
-    return found.sort_values("routed_tokens").groupby("setting", sort=False).tail(1)
+    return found.sort_values("routed_tokens").groupby("setting", sort=False).tail(1).sort_index()
 
 
 def verdict(found: pd.DataFrame) -> str:
@@ -61,9 +62,9 @@ def verdict(found: pd.DataFrame) -> str:
 
 def table(found: pd.DataFrame) -> pd.DataFrame:
     """Largest groups of each setting: load CV, skew, busiest expert, dropped tokens by capacity factor."""
-    rows = largest(found)
+    rows = largest(found).head(LISTED)
     shown = {
-        "Setting": rows["setting"],
+        "Setting": rows["setting"].map(text.plain),
         "Routed together [tokens]": rows["routed_tokens"].map(text.count),
         "Experts": rows["num_experts"].map("{:g}".format) + ", top " + rows["top_k"].map("{:g}".format),
         "Load CV": rows["load_cv"].map(text.percent),

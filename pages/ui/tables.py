@@ -145,7 +145,7 @@ def critical_values(values: list[Value]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Measured by": [value.method for value in values],
-            "At": [value.at for value in values],
+            "At": [text.plain(value.at) for value in values],
             "Batch [tokens]": [text.count(value.batch) for value in values],
             "Interval [tokens]": [text.between(value.low, value.high) for value in values],
             "Against the first": [text.times(comparison.ratio(value, values[0])) for value in values],

@@ -33,7 +33,9 @@ def whole(value: float) -> str:
     """A count with thousands separators: exact below 100,000, four significant digits above: 53,125, 558,600."""
     if not math.isfinite(value):
         return "no bound"
-    return f"{value:.3g}" if value < 100 else f"{value:,.0f}" if value < 1e5 else f"{float(f'{value:.4g}'):,.0f}"
+    if value < 100 or value >= 1e15:
+        return f"{value:.3g}"
+    return f"{value:,.0f}" if value < 1e5 else f"{float(f'{value:.4g}'):,.0f}"
 
 
 def signed(ratio: float) -> str:
@@ -45,6 +47,8 @@ def signed(ratio: float) -> str:
 
 def percent(fraction: float, digits: int = 2) -> str:
     """66 %; below one percent the digits that matter are kept, down to 0.001 %."""
+    if not math.isfinite(fraction):
+        return "unknown" if math.isnan(fraction) else "no bound"
     if 0 < abs(fraction) < 1e-5:
         return f"<0.001{GAP}%"
     shown = _significant(

@@ -68,7 +68,7 @@ def summary(sweep: Sweep) -> None:
         name for name, has in (("throughput", sweep.has_throughput), ("steps to a target", sweep.has_steps)) if has
     ]
     st.markdown(
-        f"**{text.plain(sweep.name)}**: {len(sweep.table):,} usable rows, {batches} batch sizes, {len(sweep.series)} series; "
+        f"**{text.plain(sweep.name)}**: {len(sweep.table):,} usable rows, {text.plural(batches, 'batch size')}, {len(sweep.series)} series; "
         f"{' and '.join(kinds)}."
     )
     if sweep.comments:

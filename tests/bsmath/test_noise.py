@@ -287,3 +287,8 @@ def test_smoothing_is_not_identified_where_the_averaged_signal_is_negative():
 def test_a_window_without_a_middle_is_refused(rows):
     with pytest.raises(ValueError, match=f"rows must be an odd number from 1, got {rows}"):
         noise.smoothed(log([1.0], [1.0]), rows=rows)
+
+
+def test_a_trace_of_zero_is_not_blamed_on_the_gradient():
+    identified, why = noise.estimate([0.0] * 5, [1.0] * 5).verdict()
+    assert not identified and why.startswith("The mean of tr(Sigma) is not positive")

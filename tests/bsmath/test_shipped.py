@@ -60,8 +60,7 @@ def test_the_branched_critical_batch_grows_through_the_run():
 
 
 def test_the_three_measurements_agree_to_an_order_of_magnitude():
-    noise, branch = (shipped.log(kind).record for kind in ("noise", "branch"))
-    values = comparison.values(shipped.sweep("convergence").fit, noise, branch.branches)
+    values = shipped.critical_values()
     assert {value.method for value in values} == {comparison.HYPERBOLA, comparison.NOISE, comparison.BRANCHED}
     assert max(comparison.identified(values)) < 10 * min(comparison.identified(values))
 

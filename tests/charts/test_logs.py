@@ -90,3 +90,8 @@ def test_measured_loads_lie_beside_uniform_routing():
     assert list(figure.data[2].y) == [0.33, 0.23]
     assert figure.layout.xaxis.title.text == "Tokens routed together [tokens]"
     assert figure.data[0].line.color == theme.SERIES[0]
+
+
+def test_loads_that_are_all_even_still_have_their_axes():
+    loads = pd.DataFrame({"setting": ["a"], "routed_tokens": [8.0], "load_cv": [0.0], "uniform_cv": [0.0]})
+    assert moe_charts.router_figure(loads).layout.yaxis.title.text == "Load CV"

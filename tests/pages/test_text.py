@@ -22,7 +22,9 @@ def test_counts_carry_three_digits_and_a_suffix(value, written):
     assert text.count(value) == written
 
 
-@pytest.mark.parametrize("value, written", [(53_125, "53,125"), (558_626.3, "558,600"), (12.34, "12.3")])
+@pytest.mark.parametrize(
+    "value, written", [(53_125, "53,125"), (558_626.3, "558,600"), (12.34, "12.3"), (1e300, "1e+300")]
+)
 def test_whole_numbers_are_exact_below_a_hundred_thousand(value, written):
     assert text.whole(value) == written
 
@@ -36,7 +38,16 @@ def test_durations_take_the_unit_that_reads_best(seconds, written):
 
 
 @pytest.mark.parametrize(
-    "fraction, written", [(0.6606, "66 %"), (0.00127, "0.13 %"), (1e-9, "<0.001 %"), (0, "0 %"), (1.5, "150 %")]
+    "fraction, written",
+    [
+        (0.6606, "66 %"),
+        (0.00127, "0.13 %"),
+        (1e-9, "<0.001 %"),
+        (0, "0 %"),
+        (1.5, "150 %"),
+        (math.nan, "unknown"),
+        (math.inf, "no bound"),
+    ],
 )
 def test_percentages_keep_the_digits_that_matter(fraction, written):
     assert text.percent(fraction).replace(text.GAP, " ") == written

@@ -102,3 +102,47 @@ def test_tolerances_that_differ_are_a_problem():
 def test_a_file_without_a_pair_says_what_is_missing(table, message):
     with pytest.raises(SweepError, match=message):
         branch.read(table, "x.csv")
+
+
+def test_a_loss_written_as_diverged_has_not_recovered():
+    found = branch.read(frame(tolerance=0.5, loss=[3.0, 3.0, "diverged"]), "x.csv")
+    assert (found.branches[0].low, found.branches[0].high) == (128, 256)
+
+
+def test_nothing_is_compared_with_an_unchanged_branch_that_diverged():
+    seeds = pd.concat(
+        [frame(tolerance=0.5, seed=0, loss=["nan", 3.0, 3.0]), frame(tolerance=0.5, seed=1)], ignore_index=True
+    )
+    found = branch.read(seeds, "x.csv")
+    assert (
+        found.branches[0].excess.tolist() == pytest.approx([0, 0, 0.2]) and found.branches[0].seeds.tolist() == [1] * 3
+    )
+    assert found.problems[0].endswith("unchanged branch that diverged: 1 of 2 did.")
+    with pytest.raises(SweepError, match="unchanged branch that diverged: 1 of 1 did"):
+        branch.read(frame(loss=["nan", 3.0, 3.0]), "x.csv")
+
+
+def test_a_smaller_batch_is_left_out_and_the_larger_ones_kept():
+    found = branch.read(frame(tolerance=0.01, batch_factor=[0.5, 1, 2]), "x.csv")
+    assert found.problems == ("1 row is left out: batch_factor must be a number from 1, got 0.5 in row 1.",)
+    assert found.branches[0].tokens_per_step.tolist() == [128, 256]
+
+
+@pytest.mark.parametrize("step, usable", [(0, True), (0.5, False), (-1, False), (1e300, False)])
+def test_a_checkpoint_is_a_whole_step(step, usable):
+    rows = pd.concat([frame(tolerance=0.01), frame(tolerance=0.01, checkpoint_step=step)], ignore_index=True)
+    found = branch.read(rows, "x.csv")
+    assert len(found.branches) == 1 + usable and bool(found.problems) is not usable
+
+
+def test_seeds_may_have_names():
+    seeds = pd.concat([frame(tolerance=0.01, seed=name) for name in "ab"], ignore_index=True)
+    assert branch.read(seeds, "x.csv").branches[0].seeds.tolist() == [2, 2, 2]
+
+
+def test_a_checkpoint_without_a_pair_is_named_with_its_run():
+    rows = pd.concat(
+        [frame(tolerance=0.01, run="a"), frame(tolerance=0.01, run="b").head(1)],
+        ignore_index=True,
+    )
+    assert "Checkpoint step 10 of b has no pair" in branch.read(rows, "x.csv").problems[0]

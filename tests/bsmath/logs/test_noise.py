@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
+from bsmath import logs
 from bsmath.logs import noise
 from bsmath.sweeps import SweepError
 
@@ -247,3 +248,57 @@ def test_an_unknown_group_or_share_is_refused():
         log.estimate("mlp")
     with pytest.raises(ValueError, match="since must be from 0 to 1, got 2"):
         log.estimate(since=2)
+
+
+def test_a_header_of_several_runs_beside_each_other_counts_by_its_last_part():
+    log = read(pd.DataFrame({"Step": [1, 2], "a (lr=1) - train/gns": [10.0, 20.0], "b - gns": [1.0, 2.0]}))
+    assert log.table["noise_scale"].tolist() == [10, 20]
+    assert log.problems[0] == "Only a (lr=1) - train/gns was read, not b - gns."
+
+
+def test_numbers_that_overflow_or_are_no_place_are_left_out():
+    frame = pd.DataFrame({"step": [-1, 2, 3, 4], "grad_sq_norm": [1.0, 1e200, 1, 1], "trace": [60.0, 60, -1e308, 60]})
+    log = read(frame)
+    assert log.table["step"].tolist() == [4]
+    assert log.problems[0] == "3 rows were left out, without usable numbers in grad_sq_norm, trace, step."
+
+
+def test_a_ratio_that_is_not_positive_is_none():
+    log = read(pd.DataFrame({"step": [1, 2, 3], "gns": [-5.0, 0.0, 7.0]}))
+    assert log.table["noise_scale"].tolist() == [7] and log.problems[0].startswith("2 rows were left out")
+
+
+def test_steps_tell_the_place_where_the_tokens_never_change():
+    frame = pd.DataFrame({"step": [1, 2, 3], "tokens": 0, "grad_sq_norm": 1.0, "trace": 60.0})
+    log = read(frame)
+    assert log.place == "steps" and log.table["tokens"].tolist() == [1, 2, 3]
+
+
+def test_a_unit_in_the_header_of_the_ratio_is_taken():
+    assert read(pd.DataFrame({"step": [1, 2], "Noise scale [tokens]": [1.0, 2.0]})).unit == "tokens"
+
+
+def test_a_decimal_comma_is_read_beside_cells_that_are_no_numbers():
+    text = "step;grad_sq_norm;trace\n1;1,5;60,5\n2;nan;61,5\n3;2,5;-\n4;2,5;62,5\n"
+    log = logs.read(text.encode(), "a.csv").record
+    assert log.table["grad_sq_norm"].tolist() == [1.5, 2.5] and log.table["trace"].tolist() == [60.5, 62.5]
+
+
+SWEEPS = {
+    "steps to a target": "batch_tokens,steps,gns\n1024,4000,50\n2048,2500,51\n4096,1800,52",
+    "one step number": "step,batch_tokens,step_time_s,gns\n100,1024,.1,50\n100,2048,.15,51\n100,4096,.25,52",
+    "one row a run": "run,step,batch_tokens,gns,tokens_per_s\na,5,1024,50,1000\nb,6,2048,60,1900\nc,7,4096,70,3000",
+    "experts": "expert,tokens,batch_tokens,tokens_per_s\n8,10,1024,5000\n8,10,2048,6000\n8,10,4096,6500",
+}
+
+
+@pytest.mark.parametrize("text", SWEEPS.values(), ids=SWEEPS)
+def test_a_sweep_that_has_columns_of_a_log_too_stays_a_sweep(text):
+    assert logs.read(text.encode(), "a.csv") is None
+
+
+@pytest.mark.parametrize("batches", [(8, 8, 8, 8), (8, 8, 16, 16)])
+def test_a_training_log_with_its_batch_and_rate_stays_a_log(batches):
+    rows = "\n".join(f"{step},{size},{50 + step},{1000 + step}" for step, size in enumerate(batches, start=1))
+    found = logs.read(f"step,batch_tokens,gns,tokens_per_s\n{rows}".encode(), "a.csv")
+    assert found is not None and found.kind == "noise"

@@ -189,3 +189,64 @@ def test_the_dropped_share_of_real_models_at_a_capacity_a_quarter_above_the_mean
     counts = np.stack(real.loc[real["setting"] == setting, "counts"])
     dropped = expert_counts.dropped_fraction(counts, 8 if "olmoe" in setting else 2, 1.25)
     assert_allclose([dropped.min(), dropped.max()], [low, high], rtol=0.01, atol=1e-4)
+
+
+def test_counts_in_one_cell_may_stand_between_commas_in_brackets():
+    frame = pd.DataFrame({"expert_counts": ["[2, 6, 4, 4]", "2,6,4,4"], "top_k": 2})
+    assert loads(router.read(frame, "x.csv").table) == [[2, 6, 4, 4]] * 2
+
+
+def test_a_layer_whose_last_experts_got_nothing_still_has_them():
+    frame = pd.DataFrame({"layer": [0, 0, 0, 1, 1], "expert": [0, 1, 3, 0, 1], "count": [1, 2, 5, 4, 4], "top_k": 1})
+    assert loads(router.read(frame, "x.csv").table) == [[1, 2, 0, 5], [4, 4, 0, 0]]
+
+
+def test_an_expert_that_comes_twice_in_a_group_is_said_to_be_added():
+    frame = pd.DataFrame({"expert": [0, 1, 0, 1], "count": [1, 2, 3, 4], "top_k": 1})
+    found = router.read(frame, "x.csv")
+    assert loads(found.table) == [[4, 6]] and found.problems[0].startswith("2 rows name an expert again")
+
+
+def test_a_batch_or_a_time_tells_groups_apart_and_names_no_setting():
+    frame = pd.DataFrame({"timestamp": ["10:01", "10:01", "10:02", "10:02"], "batch": [0, 0, 1, 1], "top_k": 1})
+    found = router.read(frame.assign(expert=[0, 1, 0, 1], count=[5, 3, 4, 4]), "x.csv")
+    assert loads(found.table) == [[5, 3], [4, 4]] and set(found.table["setting"]) == {"x.csv"}
+
+
+def test_a_text_with_another_value_in_every_row_names_no_setting():
+    frame = pd.DataFrame({"prompt": [f"p{row}" for row in range(500)], "expert_0": 5, "expert_1": 3, "top_k": 1})
+    found = router.read(frame, "x.csv")
+    assert set(found.table["setting"]) == {"x.csv"} and "Column prompt has 500 values" in found.problems[0]
+
+
+def test_one_expert_has_one_column():
+    frame = pd.DataFrame({"expert_0_count": [5], "expert_1_count": [3], "expert_0_load": [0.6], "expert_1_load": [0.4]})
+    found = router.read(frame.assign(top_k=1), "x.csv")
+    assert loads(found.table) == [[5, 3]] and "the first was read, such as expert_0_count" in found.problems[0]
+
+
+def test_models_of_other_sizes_are_other_settings():
+    frame = pd.DataFrame({"expert_counts": ["4 4", "2 2 2 2"], "top_k": 1})
+    assert router.read(frame, "x.csv").table["setting"].tolist() == ["x.csv, 2 experts", "x.csv, 4 experts"]
+
+
+def test_many_sizes_are_summed_up_within_a_tenth():
+    frame = pd.DataFrame({"expert_0": range(1000, 3000), "expert_1": 1000, "top_k": 1})
+    found = router.read(frame, "x.csv").summary((1.25,))
+    assert len(found) < 20 and found["groups"].sum() == 2000
+    assert found["routed_tokens"].is_monotonic_increasing
+
+
+@pytest.mark.parametrize(
+    "frame, message",
+    [
+        (pd.DataFrame({"expert_0": [0.25], "expert_1": [0.75]}), "must be numbers of tokens, not shares"),
+        (pd.DataFrame({"expert_0": [1e300], "expert_1": [3]}), "every expert's load must be a number"),
+        (pd.DataFrame({"expert": [0, 0], "count": [5, 3], "layer": [0, 1]}), "a layer must have at least two experts"),
+        (pd.DataFrame({"expert_counts": ["4 4"], "num_experts": 4, "top_k": 1}), "there must be num_experts loads"),
+        (pd.DataFrame({"expert_0": [5], "expert_1": [4], "routed_tokens": 8}), "none cut at a capacity"),
+    ],
+)
+def test_loads_that_are_none_are_refused_with_the_reason(frame, message):
+    with pytest.raises(SweepError, match=message):
+        router.read(frame, "x.csv")

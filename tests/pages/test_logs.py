@@ -1,0 +1,113 @@
+"""Files of one's own on the pages: logs that nobody foresaw are drawn or refused in a sentence, and never break a page."""
+
+import numpy as np
+import pytest
+
+from tests.pages.test_smoke import opened
+
+PAGES = ["upload", "noise_scale", "critical_batch", "moe_load", "throughput"]
+NORMS = "step,tokens_small,tokens_big,grad_sq_norm_small,grad_sq_norm_big"
+NOISE = f"{NORMS}\n" + "\n".join(
+    f"{step},64,1024,{2.06 + step % 3 / 50},{1.06 + step % 2 / 50}" for step in range(1, 40)
+)
+GRID = "batch_tokens,learning_rate,seed,steps_to_target\n" + "\n".join(
+    f"{size},{rate},{seed},{(500 + 2e6 / size) * (1 + abs(rate - 3e-4) * 300) * (1 + seed / 50):.0f}"
+    for size in (1024, 4096, 16384, 65536)
+    for rate in (1e-4, 3e-4, 1e-3)
+    for seed in range(3)
+)
+BRANCH = "run,checkpoint_step,batch_factor,tokens_per_step,seed,tolerance,loss\n" + "\n".join(
+    f"![x](http://example.org/x.png){step},{step},{factor},{256 * factor},{seed},0.03,{3 + (factor > 4) * 0.1 + seed / 1000}"
+    for step in (50, 100)
+    for seed in (0, 1)
+    for factor in (1, 2, 4, 8)
+)
+
+
+def pasted(*texts: str):
+    app = opened("pages/upload.py")
+    for text in texts:
+        app.text_area(key="pasted").set_value(text)
+        next(button for button in app.button if button.label == "Read the pasted text").click().run()
+    return app
+
+
+def said(app) -> str:
+    """Everything that a page writes."""
+    written = [one.value for kind in (app.markdown, app.caption, app.warning, app.info) for one in kind]
+    metrics = [f"{metric.label} {metric.value}" for metric in app.metric]
+    return "\n".join([*written, *metrics, *(table.value.to_csv() for table in app.table)])
+
+
+ODD = {
+    "norms that overflow": f"{NORMS}\n" + "\n".join(f"{step},64,1024,2e200,1e200" for step in range(1, 9)),
+    "ratios that overflow": "step,gns\n1,1e300\n2,1e308\n3,5",
+    "no noise at all": f"{NORMS}\n" + "\n".join(f"{step},64,1024,1,1" for step in range(1, 9)),
+    "steps below zero": "step,grad_sq_norm,trace\n" + "\n".join(f"{-step},{step},60" for step in range(1, 9)),
+    "one token": "layer,expert,count\n0,0,1\n0,1,0",
+    "every expert picked": "layer,expert,count,top_k\n0,0,5,2\n0,1,5,2",
+    "loads that overflow": "layer,expert,count\n0,0,1e308\n0,1,1e308",
+    "an unchanged branch that diverged": BRANCH.replace(",1,256,0,0.03,3.0", ",1,256,0,0.03,nan"),
+    "batches beyond all bounds": "checkpoint_step,batch_factor,tokens_per_step,loss\n5,1,100,3\n5,1e300,1e302,3",
+}
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+def test_no_page_breaks_or_writes_what_is_no_number(text):
+    app = pasted(text)
+    for page in PAGES:
+        app.switch_page(f"pages/{page}.py").run()
+        assert not app.exception, page
+        words = said(app).replace("(", " ").replace(")", " ").split()
+        assert not {"nan", "inf", "NaN", "None"} & set(words), page
+
+
+def test_names_from_a_file_are_text_in_tables_and_sentences():
+    app = pasted(NOISE, BRANCH)
+    app.switch_page("pages/critical_batch.py").run()
+    assert "!\\[x\\]" in said(app) and "![x]" not in said(app)
+    app = pasted(
+        "model,layer,expert,count\n![x](http://example.org/x.png),0,0,5\n![x](http://example.org/x.png),0,1,3\nb,0,0,4\nb,0,1,4"
+    )
+    assert "!\\[x\\]" in said(app) and "![x]" not in said(app)
+
+
+def test_a_noise_scale_in_another_unit_is_named_beside_the_table_that_it_is_not_in():
+    sequences = NOISE.replace("tokens_small,tokens_big", "batch_small,batch_big")
+    app = pasted(GRID, sequences, BRANCH)
+    app.switch_page("pages/critical_batch.py").run()
+    table = next(table.value for table in app.table if "Measured by" in table.value)
+    assert list(table["Measured by"].unique()) == ["hyperbola", "branched run"]
+    assert "counts in sequences, not in tokens, and cannot be compared" in said(app)
+
+
+def test_measurements_that_identify_nothing_side_by_side_say_so():
+    hidden = f"{NORMS}\n" + "\n".join(f"{step},64,1024,{20 + step % 3},1" for step in range(1, 20))
+    app = pasted(hidden, "checkpoint_step,batch_factor,tokens_per_step,loss\n5,1,100,3\n5,2,200,3")
+    app.switch_page("pages/critical_batch.py").run()
+    assert not app.exception and "None of these measurements identifies" in said(app)
+
+
+def test_the_data_can_be_removed_again():
+    app = pasted(NOISE, "apples,pears\n1,2")
+    assert "noise scale" in said(app) and len(app.warning) == 1
+    next(button for button in app.button if button.label == "Remove the data").click().run()
+    app.switch_page("pages/noise_scale.py").run()
+    assert "pasted text" not in said(app)
+
+
+def test_a_log_of_100_000_rows_is_drawn_in_part_and_says_so():
+    generator = np.random.default_rng(0)
+    rows = zip(range(1, 100_001), 1 + 0.1 * generator.random(100_000), 60 + generator.random(100_000), strict=True)
+    app = pasted("step,grad_sq_norm,trace\n" + "\n".join(f"{step},{g2:.4f},{trace:.3f}" for step, g2, trace in rows))
+    app.switch_page("pages/noise_scale.py").run()
+    assert "Drawn are 2,942 of 100,000 rows" in said(app)
+    assert all(len(chart.proto.spec) < 2e6 for chart in app.get("plotly_chart"))
+
+
+def test_of_a_thousand_layers_a_hundred_are_listed():
+    rows = (f"{step},layer {layer},1.{step},{60 + step}" for layer in range(1000) for step in range(1, 10))
+    app = pasted("step,group,grad_sq_norm,trace\n" + "\n".join(rows))
+    app.switch_page("pages/noise_scale.py").run()
+    assert not app.exception
+    assert "Listed are the first 100 of 1,001 groups" in said(app)
