@@ -13,40 +13,13 @@ import numpy as np
 import pandas as pd
 
 from bsmath import checks, noise
+from bsmath.logs import noise_headers
 from bsmath.logs.kept import kept
 from bsmath.noise import NoiseScaleEstimate
 from bsmath.sweeps import SweepError, cells
 
 ALL = "all"
 """The group of all parameters."""
-HEADERS = {
-    "small": "grad_sq_norm_small; grad_norm_sq_small; small_grad_sq_norm; g2_small; norm_small_sq",
-    "big": "grad_sq_norm_big; grad_norm_sq_big; big_grad_sq_norm; g2_big; norm_big_sq",
-    "tokens_small": "tokens_small; small_tokens",
-    "tokens_big": "tokens_big; big_tokens",
-    "sequences_small": "b_small; batch_small; small_batch; batch_size_small; small_batch_size; sequences_small",
-    "sequences_big": "b_big; batch_big; big_batch; batch_size_big; big_batch_size; sequences_big",
-    "grad_sq_norm": "grad_sq_norm; grad_sqr; grad_norm_sq; g2; true_grad_sq_norm",
-    "trace": "trace; tr_sigma; trace_sigma; trace_of_covariance; grad_trace",
-    "initial_variance": "grad_var",
-    "ratio": "noise_scale; gradient_noise_scale; grad_noise_scale; gns; b_simple; simple_noise_scale",
-    "step": "step; iteration; iter; global_step; steps; train_step",
-    "tokens": "tokens; tokens_seen; tokens_trained; total_tokens; consumed_tokens; num_tokens",
-    "progress": "progress",
-    "tokens_per_step": "tokens_per_step; batch_tokens; global_batch_tokens",
-    "seq_len": "seq_len; sequence_length; block_size",
-    "steps_averaged": "steps_averaged",
-    "group": "group; layer_group; layer; module",
-    "run": "run; run_name; run_id",
-    "loss": "loss; train_loss; training_loss",
-}  # fmt: skip
-"""Columns by meaning, in the words that a header is reduced to."""
-MEANINGS = {header: meaning for meaning, headers in HEADERS.items() for header in headers.split("; ")}
-SOURCES = ({"small", "big", "tokens_small", "tokens_big"}, {"small", "big", "sequences_small", "sequences_big"},
-           {"grad_sq_norm", "trace"}, {"grad_sq_norm", "initial_variance"}, {"ratio"})  # fmt: skip
-"""Columns that a noise scale can be made from; the first that a file has are taken."""
-PLACE = {"tokens": "tokens", "progress": "steps at the initial batch", "step": "steps"}
-"""Columns that tell the place in the run, and what each counts."""
 OWN = "the log's own unit"
 LARGEST = 1e100
 """A larger number has overflowed or is a mistake, and its square would overflow."""
@@ -120,72 +93,50 @@ class NoiseLog:
 
 def recognizes(headers: list[str]) -> bool:
     """Whether the columns hold a noise scale and the place in the run."""
-    meanings = set(_meanings(headers))
-    return bool(meanings & PLACE.keys()) and _source(meanings) is not None
+    meanings = set(noise_headers.meanings(headers))
+    return bool(meanings & noise_headers.PLACE.keys()) and noise_headers.source_of(meanings) is not None
 
 
 def has_ratio_alone(frame: pd.DataFrame) -> bool:
     """Whether nothing but a logged ratio makes the table a log: a sweep may have measured one beside its result."""
-    return _source(set(_meanings(list(frame.columns)))) == {"ratio"}
+    return noise_headers.source_of(set(noise_headers.meanings(list(frame.columns)))) == {"ratio"}
 
 
 def is_ramp(frame: pd.DataFrame, batch: np.ndarray) -> bool:
     """Whether a batch of these rows only grows through the first run, as in a log; a sweep starts anew with each."""
-    headers = _meanings(list(frame.columns))
+    headers = noise_headers.meanings(list(frame.columns))
     if "run" in headers:
         first = (frame[headers["run"]] == frame[headers["run"]].iloc[0]).to_numpy()
         frame, batch = frame[first], batch[first]
-    place = _place(headers, {name: _numbers(frame, headers.get(name)) for name in PLACE})
+    place = _place(headers, {name: _numbers(frame, headers.get(name)) for name in noise_headers.PLACE})
     found = pd.DataFrame({"place": _numbers(frame, headers[place]).to_numpy(), "batch": batch}).dropna()
     found = found.sort_values("place", kind="stable")
     again = found.groupby("place")["batch"].nunique().max() > 1
     return len(found) > 1 and not again and bool(found["batch"].is_monotonic_increasing)
 
 
-def _meaning(header: str) -> str | None:
-    """What a header means; a path such as train/gns, or "run - train/gns", counts by its last part."""
-    last = str(header).lower().split(" - ")[-1]
-    last = re.sub(r"[\[(].*", "", last).split("/")[-1]  # without a unit in brackets
-    return MEANINGS.get(re.sub(r"[^a-z0-9]+", "_", last).strip("_"))
-
-
-def _meanings(headers: list[str]) -> dict[str, str]:
-    """Headers by meaning, the first of each."""
-    found = {}
-    for header in headers:
-        if (meaning := _meaning(header)) is not None:
-            found.setdefault(meaning, header)
-    return found
-
-
 def _place(headers: dict[str, str], found: dict[str, pd.Series]) -> str:
     """The column that tells the place in the run: the first of PLACE that changes through it."""
-    known = [name for name in PLACE if name in headers]
+    known = [name for name in noise_headers.PLACE if name in headers]
     return next((name for name in known if found[name].nunique() > 1), known[0])
-
-
-def _others(frame: pd.DataFrame, headers: dict[str, str], source: set[str]) -> list[str]:
-    """A sentence for every further column with a noise scale or a part of it."""
-    also = {part: [name for name in frame if _meaning(name) == part and name != headers[part]] for part in source}
-    return [f"Only {headers[part]} was read, not {', '.join(also[part][:5])}." for part in also if also[part]]
-
-
-def _source(meanings: set[str]) -> set[str] | None:
-    return next((source for source in SOURCES if source <= meanings), None)
 
 
 def read(frame: pd.DataFrame, name: str) -> NoiseLog:
     """The log in a table whose headers `recognizes` accepts; SweepError where no row of it can be used."""
-    headers = _meanings(list(frame.columns))
-    source = _source(set(headers))
-    if source is None or not PLACE.keys() & set(headers):
+    headers = noise_headers.meanings(list(frame.columns))
+    source = noise_headers.source_of(set(headers))
+    if source is None or not noise_headers.PLACE.keys() & set(headers):
         raise SweepError(
             f"{name} must have columns of a noise scale and a step, got {', '.join(map(str, frame.columns))}"
         )
-    also = _others(frame, headers, source)
+    also = noise_headers.others(frame, headers, source)
     frame, problems = _one_run(frame, headers)
     problems += also
-    found = {meaning: _numbers(frame, headers.get(meaning)) for meaning in HEADERS if meaning not in ("group", "run")}
+    found = {
+        meaning: _numbers(frame, headers.get(meaning))
+        for meaning in noise_headers.HEADERS
+        if meaning not in ("group", "run")
+    }
     unit, batch = _unit(found, source)
     if unit == OWN and re.search(r"[\[(]\s*tokens?\b", headers.get("ratio", "").lower()):
         unit = "tokens"
@@ -199,7 +150,7 @@ def read(frame: pd.DataFrame, name: str) -> NoiseLog:
     measured = ["tokens", "noise_scale"] if source == {"ratio"} else ["tokens", "grad_sq_norm", "trace"]
     bad = int(table[measured].isna().any(axis=1).sum())
     table = table.dropna(subset=measured)
-    used = ", ".join(headers[meaning] for meaning in HEADERS if meaning in source | {place})
+    used = ", ".join(headers[meaning] for meaning in noise_headers.HEADERS if meaning in source | {place})
     if table.empty:
         rows = f"none of {len(frame):,} with usable numbers in {used}"
         raise SweepError(f"{name} must have usable rows below its header line, got {rows}")
@@ -214,7 +165,11 @@ def read(frame: pd.DataFrame, name: str) -> NoiseLog:
         place, ordered = "tokens", _in_tokens(ordered)
     ordered = _with_all(ordered)
     return NoiseLog(
-        name=name, table=ordered, unit=unit, place=PLACE[place], problems=(*problems, *_doubts(ordered, source, unit))
+        name=name,
+        table=ordered,
+        unit=unit,
+        place=noise_headers.PLACE[place],
+        problems=(*problems, *_doubts(ordered, source, unit)),
     )
 
 
