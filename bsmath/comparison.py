@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from bsmath.branching import Branch
 from bsmath.critical import HyperbolaFit
-from bsmath.logs.noise import NoiseLog
+from bsmath.logs.noise import LATE, NoiseLog
 
 HYPERBOLA, NOISE, BRANCHED = "hyperbola", "noise scale", "branched run"
-STRETCHES = ((0.0, "whole run"), (0.5, "second half of the run"))
-"""Shares of a run from which on the noise scale is averaged: |G|^2 falls so fast early that the first steps decide a mean over all."""
+STRETCHES = ((0.0, "whole run"), (LATE, "second half of the run"))
+"""Shares of a run from which on the noise scale is averaged."""
 
 
 @dataclass(frozen=True, kw_only=True)

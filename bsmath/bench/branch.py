@@ -14,7 +14,7 @@ import numpy as np
 from bsmath.bench.ranks import Ranks
 from bsmath.bench.record import Setup
 from bsmath.bench.settings import Branch
-from bsmath.bench.train import Run, num_params  # noqa: F401 (num_params belongs to what every measurement offers)
+from bsmath.bench.train import Run, num_params, optimizer_note  # noqa: F401 (num_params belongs to what every measurement offers)
 
 COLUMNS = (
     "run", "device", "dtype", "num_params", "seq_len", "data_parallel_size", "checkpoint_step", "checkpoint_tokens",
@@ -26,8 +26,7 @@ COLUMNS = (
 def notes(settings: Branch) -> list[str]:
     """What a reader of the file must know."""
     return [
-        f"optimizer: AdamW, betas 0.9 0.95, no weight decay, no clipping; {settings.lr_warmup_steps} steps of linear warm-up, "
-        "then constant; none again in a branch",
+        f"{optimizer_note(settings)}; none again in a branch",
         f"branches: k times the batch and sqrt(k) times the rate for {settings.branch_tokens} tokens from each checkpoint; "
         "the same windows for every k of a seed",
         f"loss: nats per byte on {settings.eval_sequences} held-out sequences after the last step; recovered up to "

@@ -17,7 +17,7 @@ from bsmath.bench import device, record
 from bsmath.bench.ranks import Ranks
 from bsmath.bench.record import Setup
 from bsmath.bench.settings import Convergence
-from bsmath.bench.train import Run, num_params  # noqa: F401 (num_params belongs to what every measurement offers)
+from bsmath.bench.train import Run, num_params, optimizer_note  # noqa: F401 (num_params belongs to what every measurement offers)
 
 COLUMNS = (
     "run", "device", "dtype", "num_params", "seq_len", "data_parallel_size", "global_batch_size", "tokens_per_step",
@@ -33,8 +33,7 @@ DIVERGENCE = 2.0
 def notes(settings: Convergence) -> list[str]:
     """What a reader of the file must know."""
     return [
-        f"optimizer: AdamW, betas 0.9 0.95, no weight decay, no clipping; {settings.lr_warmup_steps} steps of linear warm-up, "
-        "then constant",
+        optimizer_note(settings),
         f"target: {settings.target_loss} nats per byte on {settings.eval_sequences} held-out sequences, evaluated at every "
         "step to 50, then every 2 %",
         f"ends: reached, diverged, or not reached after {settings.patience} times the best run at its batch or "

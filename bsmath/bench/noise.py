@@ -15,7 +15,7 @@ from bsmath.bench.noise_meter import ALL, EMA_DECAY, NoiseScaleMeter
 from bsmath.bench.ranks import Ranks
 from bsmath.bench.record import Setup
 from bsmath.bench.settings import Noise
-from bsmath.bench.train import Run, num_params  # noqa: F401 (num_params belongs to what every measurement offers)
+from bsmath.bench.train import Run, num_params, optimizer_note  # noqa: F401 (num_params belongs to what every measurement offers)
 
 COLUMNS = (
     "run", "device", "dtype", "num_params", "seq_len", "data_parallel_size", "global_batch_size", "tokens_per_step",
@@ -27,8 +27,7 @@ COLUMNS = (
 def notes(settings: Noise) -> list[str]:
     """What a reader of the file must know."""
     return [
-        f"optimizer: AdamW, betas 0.9 0.95, no weight decay, no clipping; {settings.lr_warmup_steps} steps of linear "
-        "warm-up, then constant",
+        optimizer_note(settings),
         f"noise scale: trace / grad_sq_norm, each averaged over rows before they are divided; small batch "
         f"{settings.micro_batch_size} sequences, big batch {settings.global_batch_size}",
         f"ema_ columns: debiased averages over rows with decay {EMA_DECAY}; group {ALL} is the sum of the layer groups",

@@ -12,7 +12,7 @@ import torch
 from bsmath.bench import corpus, gpt
 from bsmath.bench.gpt import GPT, Shape
 from bsmath.bench.ranks import Ranks
-from bsmath.bench.settings import Settings
+from bsmath.bench.settings import Settings, Training
 
 BETAS, EPSILON, WEIGHT_DECAY = (0.9, 0.95), 1e-8, 0.0
 """AdamW's own settings, the same in every run; gradients are not clipped."""
@@ -64,6 +64,14 @@ def average_gradient(model: torch.nn.Module, ranks: Ranks) -> None:
     flat = ranks.mean(torch.cat([gradient.flatten() for gradient in gradients]))
     for gradient, mean in zip(gradients, flat.split([gradient.numel() for gradient in gradients]), strict=True):
         gradient.copy_(mean.view_as(gradient))
+
+
+def optimizer_note(settings: Training) -> str:
+    """How every run is optimized, for the reader of a file."""
+    return (
+        f"optimizer: AdamW, betas {BETAS[0]} {BETAS[1]}, no weight decay, no clipping; {settings.lr_warmup_steps} steps of linear "
+        "warm-up, then constant"
+    )
 
 
 class Run:

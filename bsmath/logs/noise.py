@@ -23,6 +23,8 @@ ALL = "all"
 OWN = "the log's own unit"
 LARGEST = 1e100
 """A larger number has overflowed or is a mistake, and its square would overflow."""
+LATE = 0.5
+"""Share of a run after which its second half begins: early on |G|^2 is so large that it would decide a mean over all."""
 WINDOWS = 10
 """Windows of a long log that do not overlap, over which the curve is averaged."""
 ONE_ROW = 0.5

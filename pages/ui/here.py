@@ -82,7 +82,7 @@ def _own() -> list[Value]:
     """What the loaded data say of the critical batch, what they identify first."""
     in_tokens = loaded.sweep() is not None and loaded.sweep().batch_unit == "tokens"
     fits = [one.fit for one in loaded.measurements("steps") if one.identified] if in_tokens else []
-    logs = {one.kind: one.record for one in loaded.logs_loaded()}
+    logs = {one.kind: one.record for one in loaded.logs_loaded() if not loaded.is_shipped(one)}
     branches = logs["branch"].branches if "branch" in logs else ()
     found = comparison.values(fits[0] if fits else None, logs.get("noise"), branches)
     return sorted(found, key=lambda value: not comparison.identified([value]))
@@ -145,7 +145,7 @@ def branched(scenario: Scenario, one: Log) -> None:
     record = one.record
     shell.chart(
         branch_figure(record.branches, record.tolerance, shell.batch_axis(scenario)),
-        key=f"branches_{'here' if one is shipped.log('branch') else 'own'}",
+        key=f"branches_{'here' if loaded.is_shipped(one) else 'own'}",
         alt="Loss above the unchanged batch against the batch of each branch, one curve a checkpoint.",
         table=record.table,
     )

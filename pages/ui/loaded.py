@@ -49,7 +49,7 @@ def log(kind: str) -> Log:
 
 def is_shipped(one: Log) -> bool:
     """Whether a log is the project's own and not the user's."""
-    return one.kind not in _memory()["logs"]
+    return one is shipped.log(one.kind)
 
 
 def shown_series() -> tuple[str, ...]:
@@ -104,6 +104,8 @@ def load_pasted() -> None:
 def load_example(kind: str) -> None:
     """Read a measurement that ships with the project."""
     path = shipped.path(kind)
+    if kind in logs.READERS:
+        return _keep(shipped.log(kind))
     _load(path.name, path.read_bytes())
 
 
@@ -114,12 +116,16 @@ def _load(name: str, data: bytes) -> None:
     except SweepError as error:
         return state.say(str(error))
     if one is not None:
-        _memory()["logs"][one.kind] = one
-        return state.note(f"{text.plain(one.record.name)} is a {logs.NAMES[one.kind]}; it is drawn below.")
+        return _keep(one)
     asked: dict[str, Question] = {}
     found = _read(name, data, {}, asked)
     if found and found.batch_unit == "sequences" and "seq_len" in asked:
         found = _read(name, data, {"seq_len": state.scenario().seq_len}, asked)
+
+
+def _keep(one: Log) -> None:
+    _memory()["logs"][one.kind] = one
+    state.note(f"{text.plain(one.record.name)} is a {logs.NAMES[one.kind]}; it is drawn below.")
 
 
 def _read_again(**answers) -> None:

@@ -4,14 +4,12 @@ import pandas as pd
 import streamlit as st
 
 from bsmath import noise
-from bsmath.logs.noise import ALL, OWN, NoiseLog
+from bsmath.logs.noise import ALL, LATE, OWN, NoiseLog
 from pages.charts.noise import scale_figure
 from pages.ui import shell, text
 
 DRAWN, LISTED = 3000, 100
 """Rows in a chart and layer groups in the table, at most."""
-HALF = 0.5
-"""Share of the run after which its second half begins: early on |G|^2 is so large that it would decide a mean over all."""
 
 
 def group_name(group: str) -> str:
@@ -55,7 +53,7 @@ def verdict(log: NoiseLog, group: str) -> str:
             "**This log has the ratio alone**: without its two parts it has no average and no interval, so read the curve as a "
             "trend only."
         )
-    found = log.estimate(group, HALF)
+    found = log.estimate(group, LATE)
     known, sentence = found.verdict()
     if not known:
         return f"**In the second half of the run the noise scale of {text.plain(group_name(group))} is not identified.** {sentence}"
@@ -94,7 +92,7 @@ def chart(log: NoiseLog, group: str) -> None:
 
 def numbers(log: NoiseLog, group: str) -> tuple[tuple[str, str, str], ...]:
     """The average of the run and of its second half, and both parts."""
-    whole, late = log.estimate(group), log.estimate(group, HALF)
+    whole, late = log.estimate(group), log.estimate(group, LATE)
     unit = f" [{log.unit}]"
     return (
         (f"Second half{unit}", text.count(late.noise_scale), _interval(late)),
@@ -114,10 +112,10 @@ def _small(value: float) -> str:
 
 def by_group(log: NoiseLog) -> pd.DataFrame:
     """One row a layer group: its noise scale over the second half of the run, and its share of both parts."""
-    whole = log.estimate(log.groups[0], HALF)
+    whole = log.estimate(log.groups[0], LATE)
     rows = []
     for group in log.groups[:LISTED]:
-        found = log.estimate(group, HALF)
+        found = log.estimate(group, LATE)
         rows.append(
             {
                 "Parameters": text.plain(group_name(group)),

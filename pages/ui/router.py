@@ -18,15 +18,18 @@ def section() -> None:
     """On the MoE page: what a real router does."""
     one = loaded.log("router")
     st.subheader("Measured here" if loaded.is_shipped(one) else "Measured by you", anchor=False)
-    here.origin(one)
-    loads(one)
+    st.markdown(verdict(one.record.summary(FACTORS)))
+    details = st.expander("The loads behind this", key="router_here", on_change="rerun")
+    if details.open:
+        with details:
+            here.origin(one)
+            loads(one)
 
 
 def loads(one: Log) -> None:
-    """The verdict, the chart of load CV over the tokens routed together, and the table."""
+    """The chart of load CV over the tokens routed together, and the table."""
     found = one.record.summary(FACTORS)
     settings = list(found["setting"].unique())
-    st.markdown(verdict(found))
     if settings[DRAWN:]:
         listed = "all of them" if len(settings) <= LISTED else f"the first {LISTED}"
         st.caption(f"The chart shows the first {DRAWN} of {len(settings)} settings, the table {listed}.")
@@ -55,8 +58,8 @@ def verdict(found: pd.DataFrame) -> str:
         for row in largest(found).head(NAMED).to_dict("records")
     ]
     return (
-        f"{'; '.join(said)}. What lies above the dashed line is the router's own skew and the likeness of tokens in one text: "
-        "more tokens routed together repair only the second."
+        f"{'; '.join(said)}. What lies above uniform routing is the router's own skew and the likeness of tokens in one "
+        "text: more tokens routed together repair only the second."
     )
 
 

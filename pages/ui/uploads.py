@@ -57,6 +57,7 @@ def logs(scenario: Scenario) -> None:
             here.branched(scenario, one)
             shell.link_to("pages/critical_batch.py", "See it beside other measurements on the Critical batch page")
         else:
+            st.markdown(router.verdict(one.record.summary(router.FACTORS)))
             router.loads(one)
             shell.link_to("pages/moe_load.py", "See it beside uniform routing on the MoE load page")
 

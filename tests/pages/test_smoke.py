@@ -148,6 +148,17 @@ def test_a_log_of_ones_own_takes_the_place_of_the_shipped_one():
     assert not app.exception and "From your pasted text" in " ".join(caption.value for caption in app.caption)
 
 
+def test_a_shipped_example_is_not_called_the_users_own():
+    app = opened("pages/upload.py")
+    for kind in ("noise", "branch", "router"):
+        app.button(key=f"example_{kind}").click().run()
+    for page, heading in (("pages/critical_batch.py", "side by side"), ("pages/moe_load.py", "by you")):
+        app.switch_page(page).run()
+        assert not any(heading in one.value for one in app.subheader)
+    app.switch_page("pages/noise_scale.py").run()
+    assert not any("From your" in caption.value for caption in app.caption)
+
+
 def test_a_log_of_the_ratio_alone_is_drawn_without_an_average():
     app = opened("pages/upload.py")
     app.text_area(key="pasted").set_value("step,gns\n1,100\n2,200\n3,250")

@@ -1,6 +1,11 @@
-"""A measurement in the process of its test: what the tests of the measurements share."""
+"""A measurement in the process of its test, or in processes of its own: what the tests of the measurements share."""
 
+import csv
+import os
+import subprocess
+import sys
 from collections.abc import Iterable
+from pathlib import Path
 from types import ModuleType
 
 from bsmath.bench import corpus, record
@@ -8,6 +13,7 @@ from bsmath.bench.ranks import Ranks
 from bsmath.bench.record import Setup
 from bsmath.bench.settings import Settings
 
+ROOT = Path(__file__).parents[3]
 TEXT = corpus.standard_library(100_000)
 ALONE = Ranks(rank=0, size=1, device="cpu")
 
@@ -30,3 +36,13 @@ def rows(measure: ModuleType, settings: Settings, kept: Iterable[dict[str, str]]
 def as_text(row: dict) -> dict[str, str]:
     """A row as the file holds it."""
     return {name: record.text(value) for name, value in row.items()}
+
+
+def in_processes(number: int, options: list[str], out: Path) -> list[dict[str, str]]:
+    """The rows that the command line writes, by one process alone or by several under torchrun."""
+    launcher = ["torch.distributed.run", "--standalone", "--nproc-per-node", str(number), "-m"] if number > 1 else []
+    command = [sys.executable, "-m", *launcher, "bsmath.bench", *options, "--out", str(out)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    return list(csv.DictReader(line for line in out.read_text().splitlines() if not line.startswith("#")))

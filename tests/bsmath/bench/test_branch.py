@@ -1,9 +1,5 @@
 """Branches of a run: what they share, what they refuse, that they can be continued and shared out over processes."""
 
-import csv
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -150,25 +146,10 @@ OPTIONS = (
 ).split()
 
 
-def measured(out: Path, *launcher: str) -> list[dict[str, str]]:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    run = subprocess.run(
-        [sys.executable, "-m", *launcher, "bsmath.bench", *OPTIONS, "--out", str(out)],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert run.returncode == 0, run.stderr
-    return list(csv.DictReader(line for line in out.read_text().splitlines() if not line.startswith("#")))
-
-
 def test_two_processes_give_the_losses_of_one_and_the_file_is_read_as_branches(tmp_path):
-    two = "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"
-    alone, shared = measured(tmp_path / "one.csv"), measured(tmp_path / "two.csv", *two)
-    assert len(alone) == len(shared) == 6 and {row["data_parallel_size"] for row in shared} == {"2"}
-    losses = [[float(row["loss"]) for row in each] for each in (alone, shared)]
+    single, shared = (alone.in_processes(n, OPTIONS, tmp_path / f"{n}.csv") for n in (1, 2))
+    assert len(single) == len(shared) == 6 and {row["data_parallel_size"] for row in shared} == {"2"}
+    losses = [[float(row["loss"]) for row in each] for each in (single, shared)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
-    found = logs.read((tmp_path / "one.csv").read_bytes(), "one.csv")
+    found = logs.read((tmp_path / "1.csv").read_bytes(), "1.csv")
     assert found.kind == "branch" and found.record.branches[0].tokens_per_step.tolist() == [32, 64, 128]

@@ -1,9 +1,5 @@
 """Expert loads of a trained router: what is counted, what balancing changes, that it can be continued and shared out."""
 
-import csv
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -121,28 +117,13 @@ OPTIONS = (
 ).split()
 
 
-def measured(out: Path, *launcher: str) -> list[dict[str, str]]:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    run = subprocess.run(
-        [sys.executable, "-m", *launcher, "bsmath.bench", *OPTIONS, "--out", str(out)],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert run.returncode == 0, run.stderr
-    return list(csv.DictReader(line for line in out.read_text().splitlines() if not line.startswith("#")))
-
-
 def test_two_processes_train_the_model_of_one_where_nothing_balances_and_the_file_is_read_as_loads(tmp_path):
-    two = "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"
-    alone, shared = measured(tmp_path / "one.csv"), measured(tmp_path / "two.csv", *two)
-    assert len(alone) == len(shared) == 4
-    for one, other in zip(alone, shared, strict=True):
+    single, shared = (alone.in_processes(n, OPTIONS, tmp_path / f"{n}.csv") for n in (1, 2))
+    assert len(single) == len(shared) == 4
+    for one, other in zip(single, shared, strict=True):
         assert float(one["held_out_loss"]) == pytest.approx(float(other["held_out_loss"]), rel=1e-4)
         assert np.abs(counts(one) - counts(other)).sum() <= 4  # a tie may fall either way
-    found = logs.read((tmp_path / "one.csv").read_bytes(), "one.csv")
+    found = logs.read((tmp_path / "1.csv").read_bytes(), "1.csv")
     assert found.kind == "router" and found.record.problems == ()
     cvs = [float(expert_counts.load_cv(one)) for one in found.record.table["counts"]]
-    assert cvs == pytest.approx([float(row["load_cv"]) for row in alone], rel=1e-6)
+    assert cvs == pytest.approx([float(row["load_cv"]) for row in single], rel=1e-6)
