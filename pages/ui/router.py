@@ -19,10 +19,10 @@ def section() -> None:
     one = loaded.log("router")
     st.subheader("Measured here" if loaded.is_shipped(one) else "Measured by you", anchor=False)
     st.markdown(verdict(one.record.summary(FACTORS)))
+    here.origin(one)
     details = st.expander("The loads behind this", key="router_here", on_change="rerun")
     if details.open:
         with details:
-            here.origin(one)
             loads(one)
 
 
