@@ -64,12 +64,16 @@ class LogLine:
     @property
     def residuals(self) -> np.ndarray:
         """Relative residuals y/prediction - 1, one for each x."""
-        return np.expm1(self.log_y - np.log(self.intercept + self.slope * self.x))
+        return np.expm1(self.log_y - np.log(self.predict(self.x)))
 
     @property
     def scatter(self) -> float:
         """Standard deviation of log y about the line; nan where the fit is exact."""
         return float(np.sqrt(self.ssr / self.dof)) if self.dof else float("nan")
+
+    def predict(self, x):
+        """The line at x."""
+        return self.intercept + self.slope * np.asarray(x, float)
 
     def interval(self, level: float = 0.90) -> dict[str, tuple[float, float]]:
         """Intervals of ratio, intercept and slope."""
@@ -128,8 +132,7 @@ def fit(x: np.ndarray, y: np.ndarray) -> LogLine:
     """Fit positive pairs (see `pairs`); repeats at one x enter as their median."""
     unique, position, counts = np.unique(x, return_inverse=True, return_counts=True)
     log_y = np.array([np.median(np.log(y[position == i])) for i in range(unique.size)])
-    low, high = 10.0**-DECADES / unique[-1], 10.0**DECADES / unique[0]
-    grid = np.geomspace(low, high, 241)
+    grid = _grid(unique)
     start = int(np.argmin(_profile(grid, unique, log_y)[0]))
     bracket = np.log(grid[max(start - 1, 0)]), np.log(grid[min(start + 1, grid.size - 1)])
     found = optimize.minimize_scalar(
@@ -145,6 +148,20 @@ def fit(x: np.ndarray, y: np.ndarray) -> LogLine:
     slope = 0.0 if at_end[0] else float(np.exp(center) * ratio)
     ratio = 0.0 if at_end[0] else np.inf if at_end[1] else ratio
     return LogLine(x=unique, log_y=log_y, counts=counts, ratio=ratio, intercept=flat, slope=slope, ssr=float(ssr))
+
+
+def deleted(x: np.ndarray, log_y: np.ndarray) -> np.ndarray:
+    """Least sum of squares without each point in turn, to the resolution of a grid of ratios.
+
+    Leaving out one of n values lowers the sum of squares about the mean by n/(n-1) times its squared deviation.
+    """
+    remainder = log_y - np.log1p(np.multiply.outer(_grid(x), x))
+    square = (remainder - remainder.mean(axis=1, keepdims=True)) ** 2
+    return (square.sum(axis=1, keepdims=True) - x.size / (x.size - 1) * square).min(axis=0)
+
+
+def _grid(x: np.ndarray) -> np.ndarray:
+    return np.geomspace(10.0**-DECADES / x[-1], 10.0**DECADES / x[0], 241)
 
 
 def _profile(ratio, x: np.ndarray, log_y: np.ndarray):

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bsmath import batch, critical, flops, sweeps, throughput
+from bsmath import batch, critical, flops, step_fit, step_verdict, sweeps
 from bsmath.critical import HyperbolaFit
 from bsmath.scenario import RANGES, Scenario
+from bsmath.step_fit import StepTimeFit
 from bsmath.sweeps import Sweep
-from bsmath.throughput import StepTimeFit
 
-FITS = {"tokens_per_second": throughput.fit_step_time, "steps": critical.fit_hyperbola}
+FITS = {"tokens_per_second": step_fit.fit_step_time, "steps": critical.fit_hyperbola}
 """The quantities that a sweep may have measured, and the fit of each."""
+
+VERDICTS = {"tokens_per_second": step_verdict.verdict, "steps": HyperbolaFit.verdict}
+"""What each fit can tell: whether its parameters are identified, and why, in sentences."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +82,7 @@ def measurement(sweep: Sweep, series: str, quantity: str, padding_fraction: floa
         )
     else:
         fit = FITS[quantity](points["tokens_per_step"], points["median"])
-        identified, verdict = fit.verdict()
+        identified, verdict = VERDICTS[quantity](fit)
     if fit is not None and quantity == "steps":
         verdict = " ".join([verdict, *_rates_said(best, _values(rows, "learning_rate"))])
     sizes = _values(rows, "num_params")
@@ -132,7 +135,7 @@ def refusal(found: Measurement) -> str:
         or not all(0 <= value < np.inf for value in found.fit.parameters.values())
     ):
         return found.verdict
-    if found.quantity == "tokens_per_second" and found.worst_residual > throughput.MISFIT:
+    if found.quantity == "tokens_per_second" and not step_verdict.usable(found.fit):
         return found.verdict
     if found.quantity == "steps" and (not found.identified or not found.fit.min_steps > 0):
         return found.verdict

@@ -11,13 +11,9 @@ the same. Step time sees padded tokens, optimization real ones: each parameter s
 or a Series.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from bsmath import logline
 from bsmath.critical import step_overhead, token_overhead
-from bsmath.logline import LogLine
 
 
 def plateau(peak_flops, mfu, flops_per_token, num_devices=1):
@@ -135,109 +131,3 @@ def plateau_from_rate(padded_tokens_per_step, padded_tokens_per_second, fixed_ti
     Negative or infinite where the measured step is not longer than `fixed_time`.
     """
     return padded_tokens_per_step / (padded_tokens_per_step / padded_tokens_per_second - fixed_time)
-
-
-MISFIT = 0.15
-"""Worst relative residual above which the straight line is called wrong; in public sweeps a third lies above it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class StepTimeFit:
-    """The step time fitted to a measured throughput sweep."""
-
-    line: LogLine
-    """t = t_fixed + B (1/R), fitted in log space."""
-
-    @property
-    def fixed_time(self) -> float:
-        """t_fixed. [s]"""
-        return self.line.intercept
-
-    @property
-    def plateau(self) -> float:
-        """R, in the tokens that were put in; inf where step time never grew. [tokens/s]"""
-        return 1 / self.line.slope if self.line.slope else np.inf
-
-    @property
-    def half_batch(self) -> float:
-        """B_half = t_fixed R. [tokens]"""
-        return 1 / self.line.ratio if self.line.ratio else np.inf
-
-    @property
-    def parameters(self) -> dict[str, float]:
-        """The fitted numbers by name; the keys of `interval`."""
-        return {name: getattr(self, name) for name in ("fixed_time", "plateau", "half_batch")}
-
-    def predict(self, tokens_per_step):
-        """Tokens per second at these batch sizes. [tokens/s]"""
-        return tokens_per_second(np.asarray(tokens_per_step, float), self.fixed_time, self.plateau)
-
-    def interval(self, level: float = 0.90) -> dict[str, tuple[float, float]]:
-        """Profile-likelihood interval of each parameter; an end of 0 or inf says that the data set no bound there."""
-        bounds = self.line.interval(level)
-        return {
-            "fixed_time": bounds["intercept"],
-            "plateau": _inverse(bounds["slope"]),
-            "half_batch": _inverse(bounds["ratio"]),
-        }
-
-    def band(self, tokens_per_step, level: float = 0.90):
-        """Lower and upper end of the rate's interval at these batch sizes. [tokens/s]"""
-        batch = np.asarray(tokens_per_step, float)
-        fast, slow = self.line.band(batch, level)
-        return batch / slow, batch / fast
-
-    def verdict(self, level: float = 0.90) -> tuple[bool, str]:
-        """Whether the data identify both parameters, and the sentence that says why."""
-        low, high = self.interval(level)["half_batch"]
-        rates = self.line.x / np.exp(self.line.log_y)
-        largest = self.line.x[-1]
-        if self.line.exact:
-            return False, "Two batch sizes always fit exactly: measure a third before trusting either number."
-        worst = np.abs(self.line.residuals).argmax()
-        if abs(self.line.residuals[worst]) > MISFIT:
-            return False, (
-                f"A straight line does not describe this sweep: at {self.line.x[worst]:,.0f} tokens per step it is off by "
-                f"{abs(self.line.residuals[worst]):.0%} (a broken point, kernels that change with the size, or other hardware)."
-            )
-        if np.isinf(high):
-            return False, "Step time hardly grows with the batch: the plateau lies beyond every batch measured."
-        if largest < self.half_batch:
-            return False, (
-                "The largest batch reaches less than half of the fitted plateau, so the plateau is extrapolated "
-                "more than two-fold: read it as a guess, not a measurement."
-            )
-        if low == 0:
-            return (
-                True,
-                "Step time grows in proportion to the batch: the plateau is reached, fixed time is within the noise.",
-            )
-        if rates[-1] < 0.95 * rates.max():
-            return True, (
-                f"The rate falls by {1 - rates[-1] / rates.max():.0%} from its best to the largest batch; the straight "
-                "line cannot show that (memory pressure, or hardware that changed inside the sweep)."
-            )
-        return True, "The knee from overhead-bound to compute-bound lies inside the sweep."
-
-
-def fit_step_time(tokens_per_step, tokens_per_second) -> StepTimeFit:
-    """Fit fixed time and plateau to a measured sweep, by relative error of the step time.
-
-    Parameters
-    ----------
-    tokens_per_step, tokens_per_second : array_like
-        Batch sizes [tokens] and whole-job rates [tokens/s], one pair a measurement, both padded or both real; at least
-        two different batch sizes. Repeats at one batch enter as their median.
-
-    Raises
-    ------
-    ValueError
-        Where lengths differ, a value is not positive and finite, or there are fewer than two batch sizes.
-    """
-    batch, rate = logline.pairs("tokens_per_step", tokens_per_step, "tokens_per_second", tokens_per_second)
-    return StepTimeFit(line=logline.fit(batch, batch / rate))
-
-
-def _inverse(bounds: tuple[float, float]) -> tuple[float, float]:
-    low, high = bounds
-    return (1 / high if np.isfinite(high) else 0.0), (1 / low if low else np.inf)

@@ -9,7 +9,6 @@ from bsmath.throughput import (
     batches_within,
     fastest_batch,
     fastest_feasible_batch,
-    fit_step_time,
     goodput,
     half_batch,
     plateau,
@@ -120,65 +119,3 @@ def test_series_arrays_and_scalars_agree():
     expected = [tokens_per_second(batch, FIXED, LIMIT) for batch in SWEEP]
     assert_allclose(tokens_per_second(SWEEP, FIXED, LIMIT), expected)
     assert_allclose(tokens_per_second(pd.Series(SWEEP), FIXED, LIMIT), expected)
-
-
-def test_fit_recovers_noiseless_parameters():
-    fit = fit_step_time(SWEEP, tokens_per_second(SWEEP, FIXED, LIMIT))
-    assert_allclose([fit.fixed_time, fit.plateau, fit.half_batch], [FIXED, LIMIT, 6835], rtol=1e-6)
-    assert fit.verdict()[0] and "knee" in fit.verdict()[1]
-
-
-def test_fit_by_relative_error_finds_bloom_s_half_batch():
-    # BLOOM, 384 A100: TFLOP/s per device at 16 to 2,048 sequences; by relative error 181-182 and 325-328 sequences.
-    fit = fit_step_time([16, 192, 512, 2048], [8.04, 73, 113, 149.8])
-    assert 180 < fit.plateau < 183 and 324 < fit.half_batch < 329
-
-
-def test_ninety_percent_interval_covers_the_truth_in_87_to_93_percent_of_sweeps():
-    random = np.random.default_rng(20261201)
-    truth = {"fixed_time": FIXED, "plateau": LIMIT, "half_batch": FIXED * LIMIT}
-    covered = dict.fromkeys(truth, 0)
-    for _ in range(3000):
-        rates = tokens_per_second(SWEEP, FIXED, LIMIT) * np.exp(random.normal(0, 0.03, SWEEP.size))
-        intervals = fit_step_time(SWEEP, rates).interval(0.90)
-        for name, value in truth.items():
-            covered[name] += intervals[name][0] <= value <= intervals[name][1]
-    assert all(2610 <= count <= 2790 for count in covered.values()), covered
-
-
-def test_a_sweep_that_never_saturates_gives_no_plateau():
-    noise = np.array([1.02, 0.97, 1.01, 0.99, 1.02, 0.98, 1.0])
-    fit = fit_step_time(SWEEP, tokens_per_second(SWEEP, 100.0, LIMIT) * noise)
-    identified, sentence = fit.verdict()
-    assert not identified and "plateau" in sentence
-    assert fit.interval()["plateau"][1] == np.inf
-
-
-def test_a_sweep_that_ends_below_half_the_plateau_is_called_a_guess():
-    fit = fit_step_time(SWEEP, tokens_per_second(SWEEP, 2.0, LIMIT))
-    assert not fit.verdict()[0] and "extrapolated" in fit.verdict()[1]
-
-
-def test_a_broken_point_is_named():
-    rates = tokens_per_second(SWEEP, FIXED, LIMIT)
-    rates[3] *= 0.4
-    identified, sentence = fit_step_time(SWEEP, rates).verdict()
-    assert not identified and "at 16,384 tokens per step it is off by" in sentence
-
-
-def test_a_falling_rate_is_said():
-    rates = tokens_per_second(SWEEP, FIXED, LIMIT)
-    rates[-1] *= 0.85
-    assert "falls by" in fit_step_time(SWEEP, rates).verdict()[1]
-
-
-def test_band_covers_the_fitted_rate():
-    random = np.random.default_rng(2)
-    fit = fit_step_time(SWEEP, tokens_per_second(SWEEP, FIXED, LIMIT) * np.exp(random.normal(0, 0.03, SWEEP.size)))
-    low, high = fit.band(SWEEP)
-    assert ((low < fit.predict(SWEEP)) & (fit.predict(SWEEP) < high)).all()
-
-
-def test_unusable_rates_are_named():
-    with pytest.raises(ValueError, match="tokens_per_second must be positive and finite, got"):
-        fit_step_time([1, 2, 3], [10, 0, 20])
