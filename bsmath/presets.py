@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from . import checks
+from .architecture import Architecture
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -45,7 +46,7 @@ class Hardware:
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """The size of a well-known model and, for a mixture of experts, its routing."""
+    """The size of a well-known model, its dimensions where published and, for a mixture of experts, its routing."""
 
     label: str
     """Name for people."""
@@ -61,6 +62,8 @@ class Model:
     """Routed experts per layer; None for a dense model. [-]"""
     top_k: int | None = None
     """Routed experts per token; None for a dense model. [-]"""
+    architecture: Architecture | None = None
+    """Dimensions; None where they are not published."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +127,7 @@ MODEL_RULES = {
     "top_k": checks.whole,
     "source": _source,
 }
+DIMENSION_RULES = {field.name: lambda name, value: value for field in fields(Architecture)}  # it checks itself
 RUN_RULES = {"label": _text, "source": _source, "note": _text}
 
 
@@ -152,7 +156,12 @@ def read_hardware(path: Path) -> Mapping[str, Hardware]:
 
 
 def _model(where: str, table: Mapping) -> Model:
-    model = _record(Model, where, table, MODEL_RULES)
+    for name in table:
+        checks.one_of(f"{where}{name}", name, {**MODEL_RULES, **DIMENSION_RULES})
+    architecture = _architecture(where, {n: value for n, value in table.items() if n in DIMENSION_RULES})
+    own = {name: value for name, value in table.items() if name in MODEL_RULES}
+    rules = {**MODEL_RULES, "architecture": lambda name, value: value}
+    model = _record(Model, where, {**own, "architecture": architecture}, rules)
     if model.active_params is not None:
         checks.between(f"{where}active_params", model.active_params, 0, model.num_params)
     if (model.num_experts is None) != (model.top_k is None):
@@ -160,6 +169,16 @@ def _model(where: str, table: Mapping) -> Model:
     if model.top_k is not None:
         checks.whole(f"{where}top_k", model.top_k, high=model.num_experts)
     return model
+
+
+def _architecture(where: str, dimensions: Mapping) -> Architecture | None:
+    """The dimensions of an entry, which Architecture checks; None where an entry has none but its routing."""
+    if dimensions.keys() <= MODEL_RULES.keys():
+        return None
+    try:
+        return _record(Architecture, where, dimensions, DIMENSION_RULES)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{where}{str(error).removeprefix(where)}") from None
 
 
 def read_models(path: Path) -> Mapping[str, Model]:

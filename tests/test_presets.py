@@ -127,10 +127,20 @@ def test_matmul_efficiency_gives_back_the_measured_flops(key, achieved_flops):
 @pytest.mark.parametrize("model", [pytest.param(model, id=key) for key, model in presets.models().items()])
 def test_active_parameters_are_given_for_moe_alone_and_are_the_smaller(model):
     assert (model.active_params is None) == (model.num_experts is None) == (model.top_k is None)
-    assert 1e9 < model.num_params < 2e12
+    assert 1e8 < model.num_params < 2e12
     if model.num_experts is not None:
         assert model.active_params < model.num_params
         assert model.top_k < model.num_experts
+
+
+def test_a_model_without_dimensions_has_no_architecture():
+    assert presets.models()["minimax_01"].architecture is None
+
+
+def test_the_routing_of_a_model_is_that_of_its_architecture():
+    for model in presets.models().values():
+        if model.architecture is not None:
+            assert (model.architecture.num_experts, model.architecture.top_k) == (model.num_experts, model.top_k)
 
 
 @pytest.mark.parametrize(
@@ -221,8 +231,10 @@ def test_learning_rate_belongs_to_the_batch_of_the_run(run):
 @pytest.mark.parametrize("key", sorted(set(presets.runs()) & set(presets.models())))
 def test_a_run_has_the_size_and_routing_of_its_model(key):
     model, fields = presets.models()[key], presets.runs()[key].fields
-    for name in ("num_params", "active_params", "seq_len", "num_experts", "top_k"):
+    for name in ("active_params", "seq_len", "num_experts", "top_k"):
         assert fields.get(name) == getattr(model, name)
+    # A run states the round size of its report, a model that of its weights: 7B of Llama 2 is 6.74B, of OLMo 2 7.30B.
+    assert_allclose(fields["num_params"], model.num_params, rtol=0.05)
 
 
 @pytest.mark.parametrize("run", RUNS)
@@ -250,6 +262,17 @@ num_experts = 8
 top_k = 2
 source = "https://example.org/moe"
 """
+DENSE_TOML = """
+[dense]
+label = "Dense"
+num_params = 1e9
+num_layers = 2
+hidden_size = 64
+num_heads = 4
+vocab_size = 100
+ffn_size = 256
+source = "https://example.org/dense"
+"""
 RUN_TOML = """
 [run]
 label = "Run"
@@ -272,6 +295,11 @@ accelerator = "h200_sxm"
         ("models", MODEL_TOML, "1e8", "2e9", "moe.active_params must be from 0 to 1e+09, got 2000000000.0"),
         ("models", MODEL_TOML, "top_k = 2", "top_k = 9", "moe.top_k must be a whole number from 1 to 8, got 9"),
         ("models", MODEL_TOML, "top_k = 2", "", "moe.top_k must come with num_experts, got None and 8"),
+        ("models", MODEL_TOML, "label", "name", "moe.name must be one of label, num_params"),
+        ("models", DENSE_TOML, "num_heads = 4\n", "", "dense.num_heads must be given, got nothing"),
+        ("models", DENSE_TOML, "num_heads = 4", "num_heads = 5", "dense.num_heads must divide hidden_size (64), got 5"),
+        ("models", DENSE_TOML, "layers = 2", "layers = 2.5", "dense.num_layers must be a whole number, got 2.5"),
+        ("models", DENSE_TOML, "source", "top_k = 2\nsource", "dense.top_k must come with num_experts"),
         ("runs", RUN_TOML, "h200_sxm", "v100", "run.accelerator must be one of a100_40_sxm, "),
         ("runs", RUN_TOML, '"h200_sxm"', "[1]", "run.accelerator must be a number, got [1]"),
         ("runs", RUN_TOML, "All of it is published.", " ", "run.note must be filled in, got ' '"),
