@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bsmath import checks, quantities
-from bsmath.scenario import CEILINGS, CHOICES, FIELDS, FOLLOWERS, WHOLE, Scenario, checked
+from bsmath.scenario import CEILINGS, FIELDS, FOLLOWERS, WHOLE, WORDS, Scenario, checked
 
 VERSION = 1
 """The version that new links carry."""
@@ -84,7 +84,7 @@ def from_query(query: Mapping[str, str]) -> tuple[Scenario, View, list[str]]:
 
 def parse_field(name: str, text: str):
     """A field's value from its text (typed or in a link), or a ValueError; the scenario checks its range."""
-    if name == "accelerator" or name in CHOICES:
+    if name in WORDS:
         return text
     try:
         value = quantities.parse_number(text)

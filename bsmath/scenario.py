@@ -7,7 +7,7 @@ It is the only truth: widgets are drawn from it, links carry it, formulas receiv
 import dataclasses
 from dataclasses import dataclass
 
-from bsmath import checks, presets, quantities
+from bsmath import checks, dimensions, presets, quantities
 
 FOLLOWERS = {"active_params": "num_params", "noise_scale": "critical_batch_size"}
 """Fields that take the value of another until they are given one of their own."""
@@ -15,8 +15,17 @@ FOLLOWERS = {"active_params": "num_params", "noise_scale": "critical_batch_size"
 CEILINGS = {"num_params": "active_params", "num_experts": "top_k"}
 """Fields that another may not exceed."""
 
-CHOICES = {"goal": ("target", "budget"), "optimizer": ("adamw", "sgd")}
+CHOICES = {
+    "goal": ("target", "budget"),
+    "optimizer": ("adamw", "sgd"),
+    "precision": ("bf16", "fp8"),
+    "recompute": ("none", "selective", "full"),
+    "gradient_dtype": ("bf16", "fp32"),
+}
 """The words that a field may hold."""
+
+OPTIONAL = ("network_bandwidth", "price_per_device_hour")
+"""Fields that may be left open."""
 
 RANGES = {
     "num_params": (1e5, 1e13),
@@ -47,6 +56,10 @@ RANGES = {
     "capacity_factor": (0.1, 100),
     "expert_parallel_size": (1, 1e5),
     "price_per_device_hour": (0, 1e4),
+    "zero_stage": (0, 3),
+    "micro_batch_time": (0, 100),
+    "network_bandwidth": (1e6, 1e15),
+    "overlap": (0, 1),
 }
 """Smallest and largest value of each number, in the field's unit."""
 
@@ -118,6 +131,25 @@ class Scenario:
     price_per_device_hour: float | None = None
     """Price of one device for one hour, any currency; no default: cost is shown only once typed."""
 
+    architecture: str = ""
+    """The model's dimensions: a name of data/models.toml, or text such as `num_layers=32 hidden_size=4096 ...`; empty where
+    they are assumed from num_params."""
+    precision: str = "bf16"
+    """Number format of the matmuls, `bf16` or `fp8`: which dense peak counts."""
+    recompute: str = "selective"
+    """Activations that the backward pass computes again: `none`, `selective` (attention scores, as FlashAttention does) or
+    `full` (everything but each layer's input)."""
+    zero_stage: int = 0
+    """What data-parallel replicas share out: 0 nothing, 1 optimizer states, 2 gradients too, 3 weights too (FSDP)."""
+    gradient_dtype: str = "bf16"
+    """Number format of the gradients in memory and on the network, `bf16` or `fp32`."""
+    micro_batch_time: float = 0.0
+    """Seconds per micro-batch that do not grow with its size (launches, data loading). [s]"""
+    network_bandwidth: float | None = None
+    """What one device sends to its data-parallel neighbor, one way; None takes the accelerator's link or a usual fabric. [bytes/s]"""
+    overlap: float = 1.0
+    """Share of the backward pass behind which communication can hide; 1 is the ideal."""
+
     def __post_init__(self):
         for follower, leader in FOLLOWERS.items():
             if getattr(self, follower) is None:
@@ -128,12 +160,20 @@ class Scenario:
             most, value = getattr(self, ceiling), getattr(self, name)
             if value > most:
                 raise ValueError(f"{name} must be at most {ceiling} ({most:g}), got {value:g}")
+        if self.precision == "fp8" and self.device is not None and self.device.peak_flops_fp8 is None:
+            raise ValueError(f"precision must be bf16 on {self.device.label}, which has no FP8 peak, got 'fp8'")
+
+    @property
+    def device(self) -> presets.Hardware | None:
+        """The preset of the accelerator; None where its peak was typed."""
+        return presets.hardware().get(self.accelerator)
 
     @property
     def peak_flops(self) -> float:
-        """Dense peak of one device. [FLOP/s]"""
-        known = presets.hardware()
-        return known[self.accelerator].peak_flops if self.accelerator in known else float(self.accelerator)
+        """Dense peak of one device in the precision in use; a typed peak is taken as it is. [FLOP/s]"""
+        if self.device is None:
+            return float(self.accelerator)
+        return self.device.peak_flops if self.precision == "bf16" else self.device.peak_flops_fp8
 
     def change(self, **changes) -> "Scenario":
         """A scenario with some fields changed; a follower that equals its leader goes along with it."""
@@ -145,6 +185,8 @@ class Scenario:
 
 
 FIELDS = tuple(field.name for field in dataclasses.fields(Scenario))
+WORDS = tuple(field.name for field in dataclasses.fields(Scenario) if field.type is str)
+"""Fields that hold text."""
 WHOLE = tuple(field.name for field in dataclasses.fields(Scenario) if field.type is int)
 
 
@@ -152,9 +194,11 @@ def checked(name: str, value):
     """A field's value if it may stand alone, or the TypeError or ValueError that names it."""
     if name == "accelerator":
         return _accelerator(value)
+    if name == "architecture":
+        return dimensions.checked(value)
     if name in CHOICES:
         return checks.one_of(name, value, CHOICES[name])
-    if value is None and name == "price_per_device_hour":
+    if value is None and name in OPTIONAL:
         return None
     low, high = RANGES[name]
     return checks.whole(name, value, low, high) if name in WHOLE else checks.between(name, value, low, high)

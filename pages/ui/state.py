@@ -14,7 +14,7 @@ from bsmath import curves, link, measured, presets, quantities
 from bsmath.link import View
 from bsmath.measured import Measurement
 from bsmath.outlook import Outlook
-from bsmath.scenario import Scenario
+from bsmath.scenario import OPTIONAL, Scenario
 from pages.ui import text
 
 MOST_UNDO = 50
@@ -126,11 +126,19 @@ def load_run(name: str) -> None:
 
 
 def load_model(name: str) -> None:
-    """Take the size (and experts) of a model, leaving the rest of the scenario."""
+    """Take the size, dimensions and experts of a model, leaving the rest of the scenario."""
     model = presets.models()[name]
-    sizes = {"num_params": model.num_params, "active_params": model.active_params, "seq_len": model.seq_len}
-    experts = {"num_experts": model.num_experts, "top_k": model.top_k}
-    change(**{field: value for field, value in (sizes | experts).items() if value is not None})
+    fields = {
+        "num_params": model.num_params,
+        "active_params": model.active_params or model.num_params,
+        "seq_len": model.seq_len,
+        "num_experts": model.num_experts,
+        "top_k": model.top_k,
+    }
+    change(
+        architecture="" if model.architecture is None else name,
+        **{field: value for field, value in fields.items() if value is not None},
+    )
 
 
 def picker(kind: str) -> dict:
@@ -193,7 +201,7 @@ def tie(key: str, value, read, *args) -> dict:
 
 def _read_typed(key: str, name: str) -> None:
     written = st.session_state[key].strip()
-    if not written and name == "price_per_device_hour":
+    if not written and name in OPTIONAL:
         return change(**{name: None})
     try:
         value = link.parse_field(name, written)

@@ -14,6 +14,8 @@ VERSION_1 = {
     "learning_rate": 3e-4, "reference_tokens_per_step": 524_288, "noise_scale": 1e6, "adam_saturation_batch": 1e6,
     "surge_peak_batch": 1e6, "weight_decay": 0.1, "beta1": 0.9, "beta2": 0.95, "warmup_tokens": 1e9, "clip_norm": 1.0,
     "num_experts": 64, "top_k": 8, "capacity_factor": 1.25, "expert_parallel_size": 1, "price_per_device_hour": None,
+    "architecture": "", "precision": "bf16", "recompute": "selective", "zero_stage": 0, "gradient_dtype": "bf16",
+    "micro_batch_time": 0.0, "network_bandwidth": None, "overlap": 1.0,
 }  # fmt: skip
 
 
@@ -115,3 +117,21 @@ def test_every_number_accepts_its_range_ends_and_refuses_beyond(name):
     assert getattr(Scenario(**{**loose, name: high}), name) == high
     with pytest.raises(ValueError, match=name):
         Scenario(**{**loose, name: high * 2})
+
+
+def test_fp8_counts_the_fp8_peak():
+    assert Scenario(accelerator="h100_sxm", precision="fp8").peak_flops == 1979e12
+    assert Scenario(accelerator="1e15", precision="fp8").peak_flops == 1e15
+
+
+def test_fp8_needs_a_device_that_has_it():
+    with pytest.raises(
+        ValueError, match="precision must be bf16 on NVIDIA A100 80 GB SXM, which has no FP8 peak, got 'fp8'"
+    ):
+        Scenario(accelerator="a100_80_sxm", precision="fp8")
+
+
+def test_dimensions_may_be_a_model_s_name_or_written_out():
+    assert Scenario(architecture="llama_3_1_8b").architecture == "llama_3_1_8b"
+    with pytest.raises(ValueError, match="architecture must name num_heads"):
+        Scenario(architecture="num_layers=2 hidden_size=96 vocab_size=9 ffn_size=9")
