@@ -16,6 +16,7 @@ SIZES = _steps(5, 13)
 TOKENS = _steps(2, 10)
 LENGTHS = [2**power for power in range(4, 21)]
 FRACTIONS = [percent / 100 for percent in range(1, 101)]
+SHARES = [percent / 100 for percent in range(0, 101, 5)]
 STEPS = _steps(0, 8)
 SECONDS = [0.0, *_steps(-4, 2)]
 BUDGETS = _steps(3, 15, (1, 2, 5))
@@ -67,6 +68,9 @@ def _hardware(scenario: Scenario) -> None:
         "or its dense peak [FLOP/s]",
         "accelerator",
         "A preset's name or a number such as 989e12: not the sparse figure.",
+    )
+    st.segmented_control(
+        "Precision", ("bf16", "fp8"), required=True, help="Which dense peak counts.", **state.choice("precision")
     )
     _slid(
         "Fixed time per step [s]",
@@ -121,9 +125,46 @@ def _whole(label: str, name: str, help: str) -> None:
     st.number_input(label, min_value=1, step=1, help=help, **state.choice(name))
 
 
+def _memory(scenario: Scenario) -> None:
+    _typed(
+        "Dimensions",
+        "architecture",
+        "A preset's name or `num_layers=32 hidden_size=4096 ...`; paste a config.json on the Throughput page.",
+    )
+    st.segmented_control(
+        "Recomputation",
+        ("none", "selective", "full"),
+        required=True,
+        help="Activation checkpointing. `selective`: attention scores, as FlashAttention does. `full`: whole layers.",
+        **state.choice("recompute"),
+    )
+    st.segmented_control(
+        "ZeRO stage",
+        (0, 1, 2, 3),
+        required=True,
+        help="What replicas share out: 1 optimizer, 2 gradients, 3 weights. FSDP: FULL_SHARD is 3, SHARD_GRAD_OP 2, DDP 0.",
+        **state.choice("zero_stage"),
+    )
+    st.segmented_control(
+        "Gradients in",
+        ("bf16", "fp32"),
+        required=True,
+        help="Megatron's `accumulate-allreduce-grads-in-fp32`.",
+        **state.choice("gradient_dtype"),
+    )
+    _slid("Overhead per micro-batch [s]", "micro_batch_time", SECONDS, "Launches and data loading, once a micro-batch.")
+    _typed(
+        "Network per device [bytes/s]",
+        "network_bandwidth",
+        "One way, between replicas: 50e9 is 400 Gb/s. Empty: the accelerator's link within a node, else 50e9, at 80 %.",
+    )
+    _slid("Overlap of communication", "overlap", SHARES, "Share of the backward pass that can hide it; 1 is the ideal.")
+
+
 SECTIONS = {
     "Batch and devices": _batch,
     "Hardware and goal": _hardware,
+    "Memory and network": _memory,
     "Learning rate": _rate,
     "Mixture of experts": _experts,
 }
