@@ -44,7 +44,7 @@ shell.chart(
     alt=f"Tokens per second and goodput against batch size; the plateau is {text.rate(run.plateau)}.",
     table=table[["tokens_per_step", "tokens_per_second", "goodput"]],
 )
-measure.fits(scenario, found)
+measure.fits(scenario, found, run)
 st.markdown(
     "The rate climbs while fixed costs per step dominate (overhead-bound, left of B_half) and goes flat once the matmuls do "
     "(compute-bound). A flat rate cannot choose a batch; goodput can: it is the rate times the share of tokens that still "

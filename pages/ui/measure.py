@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from bsmath import flops, measured
+from bsmath import fitted_rate, flops, measured
 from bsmath.measured import Measurement
 from bsmath.outlook import Outlook
 from bsmath.scenario import Scenario
-from pages.ui import state, text
+from pages.ui import state, text, words
 
 NAMES = {
     "fixed_time": ("t_fixed", text.duration),
@@ -18,8 +18,11 @@ NAMES = {
 }
 
 
-def fits(scenario: Scenario, found: list[Measurement]) -> None:
-    """For each measured series: its numbers with their intervals, the verdict, and the button that uses them."""
+def fits(scenario: Scenario, found: list[Measurement], run: Outlook | None = None) -> None:
+    """For each measured series: its numbers with their intervals, the verdict, and the button that uses them.
+
+    With `run`, what a throughput fit means for it.
+    """
     if not found:
         st.caption(
             "Nothing measured lies over this theory yet: load your own sweep, or the example, on the Upload page."
@@ -29,6 +32,8 @@ def fits(scenario: Scenario, found: list[Measurement]) -> None:
             st.markdown(f"**{text.plain(one.label)}**: {one.verdict}")
             if one.fit is not None:
                 st.markdown(describe(one))
+                if run is not None:
+                    _consequences(scenario, run, one)
                 _use(scenario, one)
 
 
@@ -53,6 +58,29 @@ def describe(one: Measurement) -> str:
     return (
         f"{listed}. In brackets: 90 % intervals from the fit's own scatter ({freedom}). "
         f"Worst point off by {text.percent(one.worst_residual)}."
+    )
+
+
+def _consequences(scenario: Scenario, run: Outlook, one: Measurement) -> None:
+    """What a fitted throughput sweep means: the plateau's MFU, the next doubling, and what an unweighted fit would say."""
+    meant = fitted_rate.consequences(scenario, run, one)
+    if meant is None:
+        return
+    mfu, *bounds = meant.mfu
+    gain, *gains = meant.gain
+    plateau, half = meant.unweighted
+    st.markdown(
+        f"Its plateau is **MFU {text.percent(mfu)}** ({text.between(*bounds, text.percent)}) of "
+        f"{text.flops(scenario.peak_flops)} dense on {text.plural(run.num_devices, 'device')}, by 6N with "
+        f"{text.count(meant.active_params)} parameters. Doubling this run's batch would raise the rate by "
+        f"**{text.percent(gain)}** ({text.between(*gains, text.percent)})."
+    )
+    if warning := words.above_ceiling(scenario, mfu):
+        st.warning(warning)
+    st.caption(
+        f"An ordinary fit of the rates would say plateau {text.rate(plateau)}, B_half {text.tokens(half)}: it weighs absolute "
+        "errors, so the fastest batches decide and the small ones, which show the fixed time, hardly count. This fit weighs "
+        "relative errors of the step time."
     )
 
 

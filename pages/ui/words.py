@@ -210,17 +210,26 @@ def first_change(found: list[Lever]) -> str:
     return f"**What to change first.** {listed}."
 
 
+def above_ceiling(scenario: Scenario, mfu: float) -> str:
+    """A warning where an MFU is above the fastest matmul measured on the device; empty where it is possible or unknown."""
+    device = scenario.device
+    if device is None or device.matmul_efficiency is None or mfu <= device.matmul_efficiency:
+        return ""
+    return (
+        f"An MFU of {text.percent(mfu)} is above the fastest BF16 matmul measured on {device.label} "
+        f"({text.percent(device.matmul_efficiency)} of its dense peak). Check that the rate is this job's and not another "
+        "device's, that the parameters are right, and that attention or recomputation is not counted as model FLOPs."
+    )
+
+
 def ceiling(scenario: Scenario, run: Outlook) -> str:
     """How far the run's MFU lies below the fastest matmul measured on its accelerator."""
     device = presets.hardware().get(scenario.accelerator)
     if device is None or device.matmul_efficiency is None:
         return ""
+    if warning := above_ceiling(scenario, run.mfu):
+        return warning
     headroom = flops.mfu_headroom(run.mfu, device.matmul_efficiency)
-    if headroom < 1:
-        return (
-            f"An MFU of {text.percent(run.mfu)} is above the fastest BF16 matmul measured on this device "
-            f"({text.percent(device.matmul_efficiency)} of its dense peak): check the peak, the parameters or the rate."
-        )
     return (
         f"The fastest BF16 matmul measured on this device reaches {text.percent(device.matmul_efficiency)} of its dense peak, so "
         f"at {text.percent(run.mfu)} this run could be {text.times(headroom)} as fast at the very most."
