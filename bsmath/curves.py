@@ -2,10 +2,11 @@
 
 import numpy as np
 import pandas as pd
+from scipy import optimize
 
-from bsmath import batch, checks, critical, flops, lr, moe, throughput
+from bsmath import batch, checks, critical, flops, lr, moe, step_costs, throughput
 from bsmath.outlook import Outlook, seconds_to_goal
-from bsmath.scenario import Scenario
+from bsmath.scenario import RANGES, Scenario
 
 SECONDS_PER_DAY = 86_400
 
@@ -25,7 +26,7 @@ def over_batch(scenario: Scenario, run: Outlook, measurements=(), points: int = 
     low = max(min(*interesting, max(run.half_batch, min(interesting) / 100)) / 10, 1)
     measured = [size for found in measurements for size in found.points["tokens_per_step"]]
     sizes = np.geomspace(min([low, *measured]), max([10 * max(interesting), *measured]), points)
-    rate = throughput.tokens_per_second(sizes, scenario.fixed_time, run.padded_plateau, scenario.padding_fraction)
+    rate = throughput.tokens_per_second(sizes, run.fixed_time, run.padded_plateau, scenario.padding_fraction)
     return critical.tradeoff(scenario.critical_batch_size, scenario.min_steps, sizes).assign(
         tokens_per_second=rate,
         goodput=throughput.goodput(rate, sizes, scenario.critical_batch_size),
@@ -61,7 +62,19 @@ def calibrated(scenario: Scenario, tokens_per_step: float, measured: float) -> S
             f"the measured step must last longer than fixed_time ({scenario.fixed_time:g} s), got {padded / rate:.4g} s"
         )
     limit = throughput.plateau_from_rate(padded, rate, scenario.fixed_time)
-    return scenario.change(mfu=flops.mfu(limit, work, scenario.peak_flops, devices))
+    found = scenario.change(mfu=flops.mfu(limit, work, scenario.peak_flops, devices))
+
+    def slower(mfu: float) -> float:
+        return throughput.step_time(padded, *step_costs.effective(scenario.change(mfu=mfu))) * rate / padded - 1
+
+    if slower(found.mfu) < 1e-9:
+        return found  # nothing stands beside t_fixed and the plateau
+    if slower(RANGES["mfu"][1]) > 0:
+        raise ValueError(
+            "measured rate must be within reach once communication and overhead per micro-batch are added to fixed_time, "
+            f"got {measured:.6g}: lower those"
+        )
+    return scenario.change(mfu=optimize.brentq(slower, found.mfu, RANGES["mfu"][1], xtol=1e-12))
 
 
 def learning_rates(scenario: Scenario, run: Outlook, points: int = 121) -> pd.DataFrame:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bsmath import batch, critical, flops, step_fit, step_verdict, sweeps
+from bsmath import batch, critical, flops, step_costs, step_fit, step_verdict, sweeps
 from bsmath.critical import HyperbolaFit
+from bsmath.outlook import outlook
 from bsmath.scenario import RANGES, Scenario
 from bsmath.step_fit import StepTimeFit
 from bsmath.sweeps import Sweep
@@ -127,6 +128,16 @@ def _values(rows: pd.DataFrame, column: str) -> np.ndarray:
     return rows[column].dropna().unique() if column in rows else np.array([])
 
 
+STAND_IN = (
+    "The measured plateau is out of reach of this accelerator with these parameters, so the sweep comes from another: "
+    "a stand-in peak gives the measured rate, and MFU means nothing until you type the device's own peak."
+)
+CURVED = (
+    "The fit is a curve: the plateau is its own, and the fixed time is the one that gives the fitted step time at this run's "
+    "batch. Take it again after changing the batch."
+)
+
+
 def refusal(found: Measurement) -> str:
     """Why this fit cannot enter a scenario; empty where it can."""
     if (
@@ -153,7 +164,10 @@ def fitted_changes(scenario: Scenario, found: Measurement) -> tuple[dict, str]:
         fit = found.fit
         changes = {"critical_batch_size": fit.critical_batch_size, "min_steps": fit.min_steps, "goal": "target"}
         return changes, ""
-    changes = {"fixed_time": found.fit.fixed_time}
+    fixed = found.fit.fixed_time
+    if found.fit.curved:
+        fixed = found.fit.fixed_time_at(outlook(scenario).tokens_per_step)
+    changes = {"fixed_time": fixed, "micro_batch_time": 0.0}
     low, high = RANGES["num_params"]
     if found.num_params and low <= found.num_params <= high and scenario.active_params == scenario.num_params:
         changes["num_params"] = found.num_params
@@ -162,9 +176,13 @@ def fitted_changes(scenario: Scenario, found: Measurement) -> tuple[dict, str]:
     devices = batch.num_devices(run.data_parallel_size, run.model_parallel_size)
     mfu = flops.mfu(padded, flops.flops_per_token(run.active_params), run.peak_flops, devices)
     low, high = RANGES["mfu"]
+    said = CURVED if found.fit.curved else ""
     if low <= mfu <= high:
-        return changes | {"mfu": mfu}, ""
-    return changes | {"accelerator": repr(run.peak_flops * mfu / run.mfu)}, (
-        "The measured plateau is out of reach of this accelerator with these parameters, so the sweep comes from another: "
-        "a stand-in peak gives the measured rate, and MFU means nothing until you type the device's own peak."
-    )
+        changes["mfu"] = mfu
+    else:
+        changes["accelerator"] = repr(run.peak_flops * mfu / run.mfu)
+        said = " ".join(filter(None, (STAND_IN, said)))
+    exposed = step_costs.effective(scenario.change(**changes))[0] - fixed
+    if exposed > 0:  # the sweep's fixed time holds its communication
+        changes["fixed_time"] = max(fixed - exposed, 0.0)
+    return changes, said

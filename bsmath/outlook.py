@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bsmath import batch, critical, flops, throughput
+from bsmath import batch, critical, flops, step_costs, throughput
 from bsmath.scenario import Scenario
 
 FLAT = 0.05
@@ -26,9 +26,13 @@ class Outlook:
     flops_per_token: float
     """6 times the active parameters. [FLOP/token]"""
     padded_plateau: float
-    """Whole-job rate at large batches. [padded tokens/s]"""
+    """Whole-job rate at large batches of this micro-batch. [padded tokens/s]"""
     plateau: float
     """The same in real tokens. [tokens/s]"""
+    plateau_mfu: float
+    """Model-FLOPs utilization at that rate: the scenario's, less what each micro-batch costs beside its compute."""
+    fixed_time: float
+    """What does not grow with the batch at this micro-batch: the scenario's, and communication not hidden. [s]"""
     half_batch: float
     """B_half. [real tokens]"""
     fastest_batch: float
@@ -80,11 +84,12 @@ class Outlook:
 
 def seconds_to_goal(scenario: Scenario, tokens_per_step):
     """Wall-clock to the scenario's goal at other batch sizes, on the same devices. [s]"""
-    padded, half = _rates(scenario)
+    fixed, padded = step_costs.effective(scenario)
     real = padded * (1 - scenario.padding_fraction)
+    half = throughput.half_batch(fixed, padded, scenario.padding_fraction)
     if scenario.goal == "budget":
         return scenario.token_budget / throughput.tokens_per_second(
-            tokens_per_step, scenario.fixed_time, padded, scenario.padding_fraction
+            tokens_per_step, fixed, padded, scenario.padding_fraction
         )
     return throughput.time_to_target(tokens_per_step, half, scenario.critical_batch_size, scenario.min_steps, real)
 
@@ -99,9 +104,10 @@ def outlook(scenario: Scenario) -> Outlook:
     smallest = real / scenario.grad_accum_steps
     devices = batch.num_devices(scenario.data_parallel_size, scenario.model_parallel_size)
     work = flops.flops_per_token(scenario.active_params)
-    limit, half = _rates(scenario)
+    fixed, limit = step_costs.effective(scenario)
+    half = throughput.half_batch(fixed, limit, scenario.padding_fraction)
     knee = scenario.critical_batch_size
-    time = throughput.step_time(padded, scenario.fixed_time, limit)
+    time = throughput.step_time(padded, fixed, limit)
     rate = real / time
     feasible = float(throughput.fastest_feasible_batch(half, knee, smallest))
     steps, tokens = _budget(scenario, real)
@@ -116,6 +122,8 @@ def outlook(scenario: Scenario) -> Outlook:
         flops_per_token=work,
         padded_plateau=limit,
         plateau=limit * (1 - scenario.padding_fraction),
+        plateau_mfu=flops.mfu(limit, work, scenario.peak_flops, devices),
+        fixed_time=fixed,
         half_batch=half,
         fastest_batch=float(throughput.fastest_batch(half, knee)),
         fastest_feasible_batch=feasible,
@@ -133,15 +141,6 @@ def outlook(scenario: Scenario) -> Outlook:
         best_seconds=seconds_to_goal(target, feasible),
         cost=_cost(scenario.price_per_device_hour, devices, seconds),
     )
-
-
-def _rates(scenario: Scenario) -> tuple[float, float]:
-    """Plateau in padded tokens per second, and B_half in real tokens."""
-    devices = batch.num_devices(scenario.data_parallel_size, scenario.model_parallel_size)
-    limit = throughput.plateau(
-        scenario.peak_flops, scenario.mfu, flops.flops_per_token(scenario.active_params), devices
-    )
-    return limit, throughput.half_batch(scenario.fixed_time, limit, scenario.padding_fraction)
 
 
 def _budget(scenario: Scenario, tokens_per_step: float) -> tuple[float, float]:

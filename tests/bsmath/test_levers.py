@@ -10,7 +10,7 @@ def test_levers_are_sorted_by_what_they_save():
 
 
 def test_twice_the_replicas_far_below_the_knee_halve_time_at_equal_work():
-    tiny = Scenario(micro_batch_size=1, seq_len=16, critical_batch_size=1e10)
+    tiny = Scenario(micro_batch_size=1, seq_len=16, critical_batch_size=1e10, network_bandwidth=1e15)
     twice = next(lever for lever in levers(tiny) if lever.name == "twice the replicas")
     assert_allclose([twice.time_ratio, twice.work_ratio], [0.5, 1.0], rtol=1e-4)
 

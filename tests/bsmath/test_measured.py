@@ -24,7 +24,7 @@ def test_a_fitted_plateau_enters_as_the_mfu_that_yields_it():
     found = measurement(sweep(limit=120_000, fixed=0.08), "all rows", "tokens_per_second")
     changes, sentence = fitted_changes(Scenario(), found)
     run = outlook(Scenario().change(**changes))
-    assert sentence == "" and set(changes) == {"fixed_time", "mfu"}
+    assert sentence == "" and set(changes) == {"fixed_time", "micro_batch_time", "mfu"}
     assert_allclose([run.plateau, run.half_batch], [120_000, 9_600], rtol=1e-4)
 
 
