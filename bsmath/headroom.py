@@ -44,7 +44,7 @@ class Fastest:
     """The batch with the least wall-clock to the target, over what is only assumed."""
 
     fixed_time: tuple[float, float]
-    """Fixed times considered. [s]"""
+    """Fixed times considered, communication that nothing hides included. [s]"""
     critical_batch_size: tuple[float, float]
     """Critical batch sizes considered. [tokens]"""
     tokens_per_step: tuple[float, float]
@@ -57,19 +57,20 @@ def fastest_range(scenario: Scenario, run: Outlook, matmul_efficiency: float | N
     A rate at one batch fixes t_fixed + B/R, so a larger fixed time goes with a faster plateau. Without a measured ceiling the
     largest fixed time is the assumed one.
     """
-    longest = scenario.fixed_time
+    longest = run.fixed_time
+    shortest = longest - (1 - LEAST_SHARE) * scenario.fixed_time
     if matmul_efficiency is not None and run.mfu < matmul_efficiency:
         longest = max(most_fixed_time(run.step_time, run.mfu, matmul_efficiency), longest)
     found = laws.predictions(scenario.num_params, run.tokens)
     known = [*found.loc[found["kind"] == "critical", "tokens_per_step"], scenario.critical_batch_size]
     floor = batch.tokens_per_step(scenario.data_parallel_size, scenario.seq_len, scenario.padding_fraction)
     ends = []
-    for fixed, knee in ((LEAST_SHARE * scenario.fixed_time, min(known)), (longest, max(known))):
+    for fixed, knee in ((shortest, min(known)), (longest, max(known))):
         limit = throughput.plateau_from_rate(run.padded_tokens_per_step, _padded_rate(run), fixed)
         half = throughput.half_batch(fixed, limit, scenario.padding_fraction)
         ends.append(max(float(throughput.fastest_batch(half, knee)), floor))
     return Fastest(
-        fixed_time=(LEAST_SHARE * scenario.fixed_time, longest),
+        fixed_time=(shortest, longest),
         critical_batch_size=(min(known), max(known)),
         tokens_per_step=tuple(ends),
     )

@@ -1,10 +1,10 @@
-"""Throughput: tokens per second and goodput against batch size, the plateau, and what a measured rate implies."""
+"""Throughput: tokens per second and goodput against batch size, the plateau, where a step's time goes, what fits."""
 
 import streamlit as st
 
-from bsmath import curves, throughput
+from bsmath import bloom, curves, memory_outlook, model_shape, throughput
 from pages.charts.throughput import rate_figure
-from pages.ui import here, loaded, measure, shell, state, text, words
+from pages.ui import dimensions, here, loaded, measure, memory, shell, split, state, step, text, words, work
 
 scenario = state.scenario()
 run = shell.frame(scenario, "pages/throughput.py")
@@ -15,7 +15,7 @@ shell.metrics(
     (
         "Plateau [tok/s]",
         text.count(run.plateau, 4),
-        f"{text.percent(scenario.mfu)} of {text.flops(scenario.peak_flops)} dense, {text.plural(run.num_devices, 'device')}",
+        f"{text.percent(run.plateau_mfu)} of {text.flops(scenario.peak_flops)} dense, {text.plural(run.num_devices, 'device')}",
     ),
     (
         "This run [tok/s]",
@@ -25,7 +25,7 @@ shell.metrics(
     (
         "B_half [tokens]",
         text.count(run.half_batch),
-        f"half the plateau; 90 % at {text.count(most)}. {text.duration(scenario.fixed_time)} fixed per step",
+        f"half the plateau; 90 % at {text.count(most)}. {text.duration(run.fixed_time)} fixed per step",
     ),
     (
         "Goodput [tok/s]",
@@ -48,27 +48,38 @@ measure.fits(scenario, found, run)
 st.markdown(
     "The rate climbs while fixed costs per step dominate (overhead-bound, left of B_half) and goes flat once the matmuls do "
     "(compute-bound). A flat rate cannot choose a batch; goodput can: it is the rate times the share of tokens that still "
-    "teach, and it peaks at B_fast. A device at 100 % utilization proves nothing: it says that a kernel was resident, not "
-    "how much of the peak it used."
+    "teach, and it peaks at B_fast."
 )
-st.markdown(words.ceiling(scenario, run))
+st.markdown(words.fastest_open(scenario, run))
 shell.view_switches()
 
-left, right = st.columns(2)
-with left:
-    st.subheader("Calibrate to a measurement", anchor=False)
-    measure.calibrate(run)
-with right:
-    st.subheader("What a rate implies", anchor=False)
-    measure.implied(scenario, run)
+step.section(scenario, run, table["tokens_per_step"])
+
+shape = model_shape.of(scenario)
+held = memory_outlook.outlook(scenario, shape)
+st.subheader("What fits in memory", anchor=False)
+st.markdown(memory.verdict(scenario, shape, held))
+st.markdown(memory.freed(scenario, shape))
+shell.folded("Memory by part", "memory_parts", memory.section, scenario, held)
+shell.folded("Splits of a global batch", "splits", split.section, scenario, run, held)
+shell.folded("Dimensions of the model, config.json", "dimensions", dimensions.section, scenario, shape)
+
+st.subheader("MFU, and what a rate implies", anchor=False)
+st.markdown(words.ceiling(scenario, run))
+measure.implied(scenario, run)
+shell.folded("6N, exact count and HFU of this run", "work", work.section, scenario, run, shape)
+shell.folded("Calibrate to a measured rate or MFU", "calibration", measure.calibrate, run)
+shell.folded("Why fits weigh relative errors: four points of BLOOM-176B", "bloom", measure.weighting, bloom.fits)
 here.throughput(scenario)
 
 shell.formula(
-    r"t = t_{fixed} + \frac{P}{R}",
+    r"t = t_{fixed} + a\,t_{micro} + \frac{P}{R} + t_{exposed}",
     r"R = \frac{n \cdot peak \cdot MFU}{6N}",
     r"tok/s = \frac{B}{t}",
     r"goodput = \frac{tok/s}{1 + B/B_{crit}}",
     source="Empirical: over 63 public sweeps the straight line's worst residual is at most 5 % in 20, 5 to 15 % in 23, above in 20. P "
-    "counts padded tokens, B real ones. 6N is model FLOPs without attention scores or recomputation (Kaplan et al. 2020, "
-    "arXiv 2001.08361); goodput is Pollux's (Qiao et al. 2021, OSDI).",
+    "counts padded tokens, B real ones, a micro-batches. At a fixed micro-batch every term is constant per step or per micro-batch, "
+    "so t stays a straight line in B. 6N is model FLOPs without attention scores or recomputation (Kaplan et al. 2020, "
+    "arXiv 2001.08361); the ring all-reduce takes 2(n-1)/n of the gradients' bytes over the bandwidth; goodput is Pollux's (Qiao "
+    "et al. 2021, OSDI).",
 )

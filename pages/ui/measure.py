@@ -96,6 +96,21 @@ def _use(scenario: Scenario, one: Measurement) -> None:
     )
 
 
+def weighting(fits) -> None:
+    """A published sweep fitted by relative error and unweighted, and why they differ; `fits` gives bsmath.bloom's table."""
+    table = fits()
+    weighted, plain = table.to_dict("records")
+    st.markdown(
+        f"On 384 A100, BLOOM-176B ran at 8.04, 73, 113 and 149.8 TFLOP/s a device with 16, 192, 512 and 2,048 sequences a step. By relative "
+        f"error the plateau is **{text.flops(weighted['plateau'])}** with B_half at **{text.whole(weighted['half_batch'])} "
+        f"sequences**; an ordinary fit of the rates says {text.flops(plain['plateau'])} and "
+        f"{text.whole(plain['half_batch'])}. They differ because the ordinary one weighs absolute errors: at 16 sequences it is off "
+        f"by {text.percent(abs(plain['off'][0]))} and does not care, so its fixed time is too short and its plateau too low. By relative error "
+        f"the worst point is off by {text.percent(max(map(abs, weighted['off'])))}. (BigScience, tr11-176B chronicles; the micro-batch was 2 "
+        "at 16 and 512 sequences and 1 at 192, so neither curve is exact.)"
+    )
+
+
 def calibrate(run: Outlook) -> None:
     """A measured rate or MFU at a stated batch sets the plateau."""
     st.caption("One measured number sets the plateau's MFU, with t_fixed as it is. Rates count real tokens, whole job.")

@@ -138,6 +138,14 @@ def chart(figure: go.Figure, key: str, alt: str, table: pd.DataFrame) -> None:
         data.dataframe(table, hide_index=True)
 
 
+def folded(title: str, key: str, body, *args) -> None:
+    """A part of a page that runs only while it is open."""
+    part = st.expander(title, key=f"part_{key}", on_change="rerun")
+    if part.open:
+        with part:
+            body(*args)
+
+
 def metrics(*shown: tuple[str, str, str]) -> None:
     """Numbers in a row, each (label, value, consequence); on a phone two stand side by side."""
     with st.container(horizontal=True):

@@ -10,7 +10,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
-from bsmath import curves, link, measured, presets, quantities
+from bsmath import architecture, curves, hf_config, link, measured, model_shape, presets, quantities
 from bsmath.link import View
 from bsmath.measured import Measurement
 from bsmath.outlook import Outlook
@@ -138,6 +138,34 @@ def load_model(name: str) -> None:
     change(
         architecture="" if model.architecture is None else name,
         **{field: value for field, value in fields.items() if value is not None},
+    )
+
+
+def read_pasted_config() -> None:
+    """Take the dimensions of the config.json pasted on the Throughput page."""
+    _use_config(st.session_state.config_text, "the pasted config.json")
+
+
+def read_dropped_config() -> None:
+    """Take the dimensions of the config.json dropped there."""
+    dropped = st.session_state.config_file
+    if dropped is not None:
+        _use_config(dropped.getvalue(), dropped.name)
+
+
+def _use_config(data: str | bytes, name: str) -> None:
+    try:
+        config = hf_config.read(data, name)
+    except ValueError as error:
+        return say(f"{error}; the dimensions before are kept.")
+    change(**model_shape.fields_of(config.architecture))
+    return note(
+        " ".join(
+            [
+                f"{config.label}: {text.count(architecture.num_params(config.architecture), 4)} parameters by its dimensions.",
+                *config.notes,
+            ]
+        )
     )
 
 

@@ -101,6 +101,12 @@ def flops(value: float) -> str:
     return f"{_significant(value / size, 4)}{GAP}{prefix}FLOP/s"
 
 
+def size(value: float) -> str:
+    """Bytes: 141 GB, 1.87 GB, 512 MB; a gigabyte is 10^9 bytes."""
+    size, prefix = next(((s, p) for s, p in ((1e12, "T"), (1e9, "G"), (1e6, "M")) if abs(value) >= s), (1e3, "k"))
+    return f"{_significant(value / size, 3)}{GAP}{prefix}B"
+
+
 def money(value: float) -> str:
     """12,300, in whatever currency the price was typed."""
     return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:.2f}"

@@ -46,6 +46,6 @@ def test_range_holds_the_assumed_optimum_and_grows_with_what_is_open():
 
 
 def test_range_starts_at_one_sequence_on_every_replica():
-    scenario = Scenario(fixed_time=1e-4, data_parallel_size=64, micro_batch_size=1)
+    scenario = Scenario(fixed_time=1e-4, data_parallel_size=64, micro_batch_size=1, network_bandwidth=1e15)
     low, _ = fastest_range(scenario, outlook(scenario), CEILING).tokens_per_step
     assert low == 64 * 2048

@@ -1,0 +1,112 @@
+"""The Throughput page: what it says of the founding question, of memory and splits, of a pasted config.json."""
+
+import json
+
+from streamlit.testing.v1 import AppTest
+
+from bsmath import link, presets
+from bsmath.link import View
+from bsmath.scenario import Scenario
+from tests.pages.test_smoke import opened
+
+LLAMA = {
+    "num_params": "8.03e9", "architecture": "llama_3_1_8b", "seq_len": "2048", "accelerator": "h100_sxm", "mfu": "0.4",
+    "micro_batch_size": "1", "data_parallel_size": "64", "zero_stage": "1", "micro_batch_time": "0.02",
+}  # fmt: skip
+CONFIG = {
+    "model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8,
+    "head_dim": 64, "intermediate_size": 8192, "vocab_size": 128256, "tie_word_embeddings": True,
+}  # fmt: skip
+
+
+def said(app: AppTest) -> str:
+    return " ".join(one.value for one in app.markdown).replace("\u00a0", " ")
+
+
+def page(query: dict, *parts: str) -> AppTest:
+    app = opened("pages/throughput.py", query)
+    for part in parts:
+        app.session_state[f"part_{part}"] = True
+    return app.run() if parts else app
+
+
+def founding() -> dict:
+    return link.to_query(Scenario(**presets.runs()["founding_question"].fields), View())
+
+
+def test_founding_question_is_answered_in_its_first_sentence():
+    first = page(founding()).markdown[0].value.replace("\u00a0", " ").split(". **")[0]
+    assert first.startswith("**This run is compute-bound**: doubling the batch gives **at most 9.8 % more tok/s**")
+    assert "no batch more than 21.7 %" in first and "136.7k tok/s at MFU 66 % imply **N = 796M** by 6N" in first
+    assert "the batch that reaches the target soonest is **26.2k to 598k tokens**, over t_fixed from 5 ms to" in first
+    assert "B_crit from 1M to" in first
+
+
+def test_founding_question_tells_the_run_s_mfu_from_the_plateau_s():
+    assert "MFU 66 % is this run's, the plateau's is 71 %" in said(page(founding()))
+
+
+def test_founding_question_learns_what_a_smaller_batch_frees():
+    text = said(page(founding()))
+    assert "48 sequences of 2,048 may fit" in text
+    assert "Micro-batches of 24 free" in text and "sequences of 4,096 instead of 2,048" in text
+
+
+def test_a_step_names_its_longest_part():
+    assert "93 % is compute at the plateau's rate" in said(page(founding()))
+    slow = said(page({"micro_batch_size": "1", "data_parallel_size": "64", "accelerator": "h100_sxm"}))
+    assert "is communication not hidden**: larger micro-batches hide more of it" in slow
+
+
+def test_splits_of_a_wanted_batch_stand_in_order_and_the_first_can_be_used():
+    app = page(LLAMA, "splits")
+    wanted = next(one for one in app.number_input if one.label.startswith("Wanted global batch"))
+    wanted.set_value(1024).run()
+    table = next(one.value for one in app.dataframe if "Accumulation" in one.value)
+    assert (table["Micro-batch [sequences]"] * table["Accumulation"] * table["Replicas"] == 1024).all()
+    next(button for button in app.button if button.label == "Use the first split").click().run()
+    assert "(1,024 x 2,048)" in app.caption[0].value
+
+
+def test_an_impossible_batch_is_answered_with_the_nearest():
+    app = page(LLAMA, "splits")
+    next(one for one in app.number_input if one.label.startswith("Wanted global batch")).set_value(1000).run()
+    assert "The nearest that are: **960** and **1,024** sequences" in said(app)
+
+
+def test_a_pasted_config_fills_the_model():
+    app = page({}, "dimensions")
+    app.text_area(key="config_text").set_value(json.dumps(CONFIG)).run()
+    next(button for button in app.button if button.label == "Use these dimensions").click().run()
+    assert "1.24B dense" in app.caption[0].value
+    assert "16 layers of width 2,048, 32 heads of 64 (8 for keys and values)" in said(app)
+    assert "1.236B parameters by its dimensions" in " ".join(info.value for info in app.info)
+
+
+def test_a_wrong_config_is_named_and_changes_nothing():
+    app = page({}, "dimensions")
+    app.text_area(key="config_text").set_value('{"hidden_size": -4}').run()
+    next(button for button in app.button if button.label == "Use these dimensions").click().run()
+    assert "the dimensions before are kept" in app.warning[0].value and "796M dense" in app.caption[0].value
+
+
+def test_dimensions_of_another_model_are_said_not_to_be_used():
+    assert "they describe another model and are not used" in said(page({"architecture": "llama_3_1_8b"}, "dimensions"))
+
+
+def test_one_rate_is_read_by_every_count():
+    app = page(LLAMA | {"seq_len": "8192", "recompute": "full"}, "work")
+    table = next(one.value for one in app.dataframe if "Counted" in one.value)
+    assert table["Counted"].tolist()[-1] == "executed, recomputation full (HFU)" and len(table) == 4
+
+
+def test_the_page_says_why_an_unweighted_fit_differs():
+    text = said(page({}, "bloom"))
+    assert "181.6 TFLOP/s" in text and "326" in text and "168.5 TFLOP/s" in text and "weighs absolute errors" in text
+
+
+def test_every_part_opens_without_an_exception():
+    parts = ("memory_parts", "splits", "dimensions", "work", "calibration", "bloom")
+    for query in ({}, LLAMA, {"accelerator": "1e15"}, {"num_params": "1e13", "data_parallel_size": "1000000"}):
+        app = page(query, *parts)
+        assert not app.exception, app.exception
