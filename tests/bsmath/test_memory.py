@@ -12,18 +12,15 @@ from numpy.testing import assert_allclose
 from bsmath.memory import (
     HIDDEN_BYTES,
     activation_bytes_per_layer,
-    estimate,
     expert_buffer_bytes,
-    freed,
     gradient_bytes_total,
-    largest_micro_batch,
-    largest_seq_len,
     logit_bytes,
     optimizer_bytes,
     score_bytes,
     state_bytes,
     weight_bytes,
 )
+from bsmath.memory_plan import estimate, freed, largest_micro_batch, largest_seq_len
 
 GIB = 2**30
 GPT_3 = {"micro_tokens": 2048, "hidden_size": 12_288, "num_heads": 96, "seq_len": 2048}

@@ -1,7 +1,7 @@
 import pytest
 from numpy.testing import assert_allclose
 
-from bsmath import memory, memory_outlook, model_shape
+from bsmath import memory_outlook, memory_plan, model_shape
 from bsmath.scenario import Scenario
 
 LLAMA = Scenario(
@@ -22,10 +22,13 @@ def test_named_dimensions_are_counted_as_they_are():
 
 def test_assumed_dimensions_widen_the_estimate_of_activations_alone():
     scenario = Scenario(num_params=6.7e9)
-    found, plain = judged(scenario), memory.estimate(
+    found, plain = judged(scenario), memory_plan.estimate(
         **memory_outlook.job(scenario, model_shape.of(scenario).architecture)
     )  # fmt: skip
-    assert found.estimate.activations == (plain.activations[0] / 1.25, plain.activations[1] * 1.25)
+    assert found.estimate.activations == (
+        plain.activations[0] / memory_outlook.ASSUMED,
+        plain.activations[1] * memory_outlook.ASSUMED,
+    )
     assert found.estimate.states == plain.states
 
 
