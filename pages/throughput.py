@@ -66,7 +66,7 @@ shell.folded("Dimensions of the model, config.json", "dimensions", dimensions.se
 
 st.subheader("MFU, and what a rate implies", anchor=False)
 st.markdown(words.ceiling(scenario, run))
-measure.implied(scenario, run)
+measure.implied(scenario, run, shape)
 shell.folded("6N, exact count and HFU of this run", "work", work.section, scenario, run, shape)
 shell.folded("Calibrate to a measured rate or MFU", "calibration", measure.calibrate, run)
 shell.folded("Why fits weigh relative errors: four points of BLOOM-176B", "bloom", measure.weighting, bloom.fits)

@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from bsmath import fitted_rate, flops, measured
+from bsmath import exact_flops, fitted_rate, flops, measured
 from bsmath.measured import Measurement
+from bsmath.model_shape import ModelShape
 from bsmath.outlook import Outlook
 from bsmath.scenario import Scenario
 from pages.ui import state, text, words
@@ -121,8 +122,10 @@ def calibrate(run: Outlook) -> None:
         st.form_submit_button("Calibrate", on_click=state.calibrate, args=(run,))
 
 
-def implied(scenario: Scenario, run: Outlook) -> None:
+def implied(scenario: Scenario, run: Outlook, shape: ModelShape) -> None:
     """The parameters and peak that this run's rate would mean under other readings."""
+    if warning := words.sparse_peak(scenario):
+        st.warning(warning)
     peak = scenario.peak_flops
     padded = run.padded_tokens_per_step / run.step_time
     dense = flops.active_params(padded, run.mfu, peak, run.num_devices)
@@ -133,6 +136,19 @@ def implied(scenario: Scenario, run: Outlook) -> None:
         f"Had that MFU been counted against a 2:4-sparse peak of {text.flops(2 * peak)}, it would be {text.count(sparse)}; "
         f"counted right, the same rate would then read as MFU {text.percent(half)}. Vendors print the sparse figure in bold: "
         "divide it by two."
+    )
+    scores = exact_flops.exact_flops_per_token(shape.architecture, scenario.seq_len).attention
+    share = flops.attention_share(scores, scenario.active_params)
+    counted = flops.active_params_with_attention(padded, run.mfu, peak, run.num_devices, scores)
+    if counted > 0:
+        st.markdown(
+            f"Had it been counted with attention's scores (PaLM's count: {text.percent(share)} more than 6N at sequences of "
+            f"{scenario.seq_len:,}{', dimensions assumed' if shape.assumed else ''}), it would imply {text.count(counted)}. Compare "
+            "MFUs only when both count alike, or compare tokens per second."
+        )
+    st.markdown(
+        "GPU utilization is not MFU: 100 % in `nvidia-smi` says that some kernel was running at every moment, not how much of the "
+        "peak it used."
     )
     st.markdown(
         f"Per device: {text.rate(run.tokens_per_second / run.num_devices)}. Work: {text.count(run.flops_per_token)} model "

@@ -273,6 +273,20 @@ def above_ceiling(scenario: Scenario, mfu: float) -> str:
     )
 
 
+def sparse_peak(scenario: Scenario) -> str:
+    """A warning where a typed peak is the 2:4-sparse figure of some device; empty otherwise."""
+    if scenario.device is not None or scenario.precision != "bf16":
+        return ""
+    for device in presets.hardware().values():
+        sparse = device.sparse_peak_flops
+        if sparse and abs(scenario.peak_flops / sparse - 1) < 0.005:
+            return (
+                f"{text.flops(scenario.peak_flops)} is the 2:4-sparse BF16 figure of {device.label}; training is dense. Type "
+                f"{text.flops(device.peak_flops)}: with the sparse figure every MFU reads half of what it is."
+            )
+    return ""
+
+
 def ceiling(scenario: Scenario, run: Outlook) -> str:
     """How far the run's MFU lies below the fastest matmul measured on its accelerator."""
     device = presets.hardware().get(scenario.accelerator)

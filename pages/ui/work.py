@@ -19,13 +19,8 @@ def section(scenario: Scenario, run: Outlook, shape: ModelShape) -> None:
         "higher at the same speed, and must not be compared with one by 6N."
     )
     st.dataframe(model_tables.readings(model_shape.readings(scenario, run, shape.architecture)), hide_index=True)
-    with_attention = flops.active_params_with_attention(
-        run.padded_tokens_per_step / run.step_time, run.mfu, scenario.peak_flops, run.num_devices, count.attention
-    )
     st.caption(
-        f"If the MFU of {text.percent(run.mfu)} had been counted with attention, the same rate would imply "
-        f"{text.count(with_attention)} active parameters instead of {text.count(scenario.active_params)}. By part, of "
-        f"{text.count(count.total)} FLOP: layers {text.percent(count.linear / count.total)}, attention's scores "
-        f"{text.percent(count.attention / count.total)}, logits {text.percent(count.logits / count.total)}. GPU utilization "
-        "(nvidia-smi) is none of these: it says that some kernel was running."
+        f"By part, of {text.count(count.total)} FLOP a token: layers {text.percent(count.linear / count.total)}, attention's scores "
+        f"{text.percent(count.attention / count.total)}, logits {text.percent(count.logits / count.total)}. MFU counts model FLOPs, "
+        "HFU those executed, recomputation included: full recomputation makes HFU up to 4/3 of MFU at the same speed."
     )

@@ -110,3 +110,18 @@ def test_every_part_opens_without_an_exception():
     for query in ({}, LLAMA, {"accelerator": "1e15"}, {"num_params": "1e13", "data_parallel_size": "1000000"}):
         app = page(query, *parts)
         assert not app.exception, app.exception
+
+
+def test_a_sparse_peak_is_warned_of_and_a_dense_one_is_not():
+    warned = " ".join(one.value for one in page({"accelerator": "1979e12"}).warning)
+    assert "is the 2:4-sparse BF16 figure of NVIDIA H100 SXM" in warned
+    assert not page({"accelerator": "989e12"}).warning
+
+
+def test_an_mfu_above_the_fastest_measured_matmul_is_questioned():
+    assert "is above the fastest BF16 matmul measured on NVIDIA H200 SXM" in said(page({"mfu": "0.95"}))
+
+
+def test_utilization_and_attention_are_told_from_mfu():
+    text = said(page(founding()))
+    assert "GPU utilization is not MFU" in text and "counted with attention's scores (PaLM's count" in text
