@@ -1,8 +1,7 @@
-"""Expert load of a mixture of experts under uniform routing: spread, idle experts, dropped tokens, matmul intensity.
+"""Expert load of a mixture of experts under uniform routing: spread, idle experts, dropped tokens.
 
     X ~ Binomial(M, p),  p = k/E          mean = M p,  var = M p (1 - p),  CV = sqrt((1 - p) / (M p))
     C = ceil(CF M k / E)                  dropped = (M p P[Bin(M-1, p) >= C] - C P[Bin(M, p) >= C+1]) / (M p)
-    intensity = 1 / (1/m + 1/d + 1/f)     m* = 1 / (1/balance - 1/d - 1/f)
 
 X is the load of one expert where each of M tokens picks k distinct ones of E experts, all alike. Derived, unless a
 function says otherwise. It is the best case: sampling noise falls with M, a skewed router does not. Measured loads are
@@ -134,34 +133,3 @@ def load_distribution(routed_tokens: float, num_experts: int, top_k: int, rows: 
     low, high = np.floor(max(mean - reach, 0)), np.ceil(min(mean + reach, routed_tokens))
     load = np.arange(low, high + 1, np.ceil((high - low + 1) / rows)).astype(int)
     return pd.DataFrame({"load": load, "probability": binom.pmf(load, routed_tokens, top_k / num_experts)})
-
-
-def expert_matmul_intensity(tokens, width, hidden):
-    """FLOPs per byte moved of one expert matmul [m, d] x [d, f] in two-byte numbers, 1/(1/m + 1/d + 1/f). [FLOP/byte]
-
-    Derived: 2 m d f FLOPs over 2 (m d + d f + m f) bytes, each matrix moved once.
-
-    Parameters
-    ----------
-    tokens : numeric
-        m, tokens that this expert gets in one call: of one micro-batch, after the gather of its group. [tokens]
-    width : numeric
-        d, model dimension; np.inf drops its term.
-    hidden : numeric
-        f, the expert's inner dimension; np.inf drops its term.
-    """
-    return 1 / (1 / tokens + 1 / width + 1 / hidden)
-
-
-def compute_bound_tokens(machine_balance, width, hidden):
-    """m*, least tokens per expert and call at which its matmul can be compute-bound; inf where none is enough. [tokens]
-
-    Parameters
-    ----------
-    machine_balance : numeric
-        Dense peak over memory bandwidth; m* itself where both dimensions are np.inf. [FLOP/byte]
-    width, hidden : numeric
-        As in `expert_matmul_intensity`.
-    """
-    with np.errstate(divide="ignore"):
-        return np.divide(1, np.maximum(1 / machine_balance - 1 / width - 1 / hidden, 0))

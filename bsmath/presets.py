@@ -26,22 +26,28 @@ class Hardware:
     """Name for people."""
     peak_flops: float
     """Dense BF16 matmul peak, accumulated in FP32. [FLOP/s]"""
-    memory: float
-    """Device memory. [bytes]"""
     memory_bandwidth: float
     """Device memory bandwidth. [bytes/s]"""
     source: str
     """Address of the vendor's figures."""
+    memory: float | None = None
+    """Device memory; None where the buyer chooses it. [bytes]"""
     peak_flops_fp8: float | None = None
     """Dense FP8 matmul peak. [FLOP/s]"""
     sparse_peak_flops: float | None = None
     """BF16 headline figure that assumes 2:4 sparsity, which training does not have. [FLOP/s]"""
     link_bandwidth: float | None = None
     """Scale-up bandwidth of one device, one way. [bytes/s]"""
+    scale_up_devices: int | None = None
+    """Most devices that one scale-up network joins; a larger job exchanges gradients through a slower one. None if unstated."""
     matmul_efficiency: float | None = None
     """Fastest measured BF16 matmul divided by `peak_flops`: the ceiling of any MFU. [0-1]"""
     checked: str | None = None
     """Month of the last check against the vendor's page. [YYYY-MM]"""
+    unverified: tuple[str, ...] = ()
+    """Fields whose figure no vendor page seen here confirms."""
+    note: str | None = None
+    """A sentence that the user of this device needs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,11 +107,19 @@ def _number_or_word(name: str, value) -> float | int | str:
     return value
 
 
+def _figures(name: str, value) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError(f"{name} must be a list of fields, got {value!r}")
+    return tuple(checks.one_of(name, field, FIGURES) for field in value)
+
+
 _source = partial(_matching, pattern=r"https://\S+", rule="an https address")
 # The ranges catch a wrong unit (TFLOP/s, GB, billions), not an implausible device.
 _flops = partial(checks.between, low=1e13, high=1e17)
 _params = partial(checks.between, low=1e5, high=1e13)
 
+FIGURES = ("peak_flops", "peak_flops_fp8", "memory", "memory_bandwidth", "link_bandwidth", "scale_up_devices")
+"""Fields of an accelerator that a vendor states."""
 HARDWARE_RULES = {
     "label": _text,
     "peak_flops": _flops,
@@ -114,9 +128,12 @@ HARDWARE_RULES = {
     "memory": partial(checks.between, low=1e9, high=1e13),
     "memory_bandwidth": partial(checks.between, low=1e10, high=1e14),
     "link_bandwidth": partial(checks.between, low=1e9, high=1e13),
+    "scale_up_devices": partial(checks.whole, low=2, high=1e5),
     "matmul_efficiency": partial(checks.between, low=0.1, high=1),
     "source": _source,
     "checked": partial(_matching, pattern=r"20\d\d-(0[1-9]|1[0-2])", rule="a month like 2026-08"),
+    "unverified": _figures,
+    "note": _text,
 }
 MODEL_RULES = {
     "label": _text,

@@ -28,11 +28,7 @@ def bandwidth(scenario: Scenario) -> tuple[float, str]:
     device = scenario.device
     devices = batch.num_devices(scenario.data_parallel_size, scenario.model_parallel_size)
     share = communication.SPEC_SHARE
-    if (
-        device is not None
-        and device.link_bandwidth is not None
-        and devices <= (getattr(device, "scale_up_devices", None) or 1)
-    ):
+    if device is not None and device.link_bandwidth is not None and devices <= (device.scale_up_devices or 1):
         return share * device.link_bandwidth, f"{share:.0%} of the accelerator's own link, assumed"
     return share * FABRIC, f"{share:.0%} of a 400 Gb/s port for each device, assumed"
 

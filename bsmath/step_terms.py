@@ -1,16 +1,16 @@
 """The time of one optimizer step, term by term, and which term is the longest.
 
     step = fixed + a (micro + C + reads) + exchange          C = m d / R, arithmetic of one micro-batch on d replicas
-    reads    = max(0, 3 weights/memory bandwidth - C)        per micro-batch
-    exchange = max(0, T_reduce - overlap 2/3 C) + a max(0, T_gather - overlap C)
+    reads    = max(0, 3 weights/memory bandwidth - C)        per micro-batch, which is busy for C + reads
+    exchange = max(0, T_reduce - overlap 2/3 busy) + a max(0, T_gather - overlap busy)
 
 Inside the plateau R, that is inside the MFU that the user states: the efficiency of matmuls at large micro-batches, attention,
 recomputation, pipeline and tensor parallelism. Beside it: the fixed time of a step, the overhead of every micro-batch, reading
 the weights where a micro-batch is small, and communication that nothing hides. An MFU measured on a whole step holds some of
 these already: then they are counted twice, unless R is that of large batches.
 
-Gradients are reduced once a step, behind the backward pass (2/3 of the arithmetic) of the last micro-batch. ZeRO-3 gathers
-parameters twice (T_gather) in every micro-batch behind all of its arithmetic; in the last one the reduction gets what is left.
+Gradients are reduced once a step, behind the backward pass (2/3) of the last micro-batch. ZeRO-3 gathers parameters twice
+(T_gather) in every micro-batch, behind all of it; in the last one the reduction gets what the gathers leave.
 That is the best case: DeepSpeed reduces in every micro-batch at stages 2 and 3 (its `no_sync` refuses them,
 https://github.com/deepspeedai/DeepSpeed/blob/master/deepspeed/runtime/engine.py).
 
@@ -26,7 +26,7 @@ import numpy as np
 from bsmath import communication, roofline
 
 BACKWARD_SHARE = 2 / 3
-"""Backward's part of the arithmetic: 4N of 6N FLOPs per token."""
+"""Backward's part of a micro-batch: 4N of 6N FLOPs per token, and two of three passes over the weights."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,7 +42,7 @@ class StepTerms:
     weight_reads: float | np.ndarray
     """What reading the weights takes beyond the arithmetic of the same micro-batch; 0 where these are large. [s]"""
     all_reduce: float | np.ndarray
-    """Communication that no arithmetic hides: gradients, and the gathers of ZeRO-3. [s]"""
+    """Communication that no micro-batch hides: gradients, and the gathers of ZeRO-3. [s]"""
 
     @property
     def total(self) -> float | np.ndarray:
@@ -97,7 +97,7 @@ def step_terms(
     latency : numeric
         Of one message of the ring. [s]
     overlap : numeric
-        Share of the arithmetic that can hide communication, 0 (none) to 1.
+        Share of a micro-batch's busy time that can hide communication, 0 (none) to 1.
     zero_stage : numeric
         0 to 3.
     weight_bytes : numeric
@@ -106,17 +106,18 @@ def step_terms(
         Of one device; np.inf leaves reading the weights out. [bytes/s]
     """
     compute = micro_tokens * data_parallel_size / plateau
+    reads = roofline.weight_read_excess(compute, weight_bytes, memory_bandwidth)
+    hiding = overlap * (compute + reads)
     one_pass = communication.ring_gather_time(gradient_bytes_total, data_parallel_size, bandwidth, latency)
     sharded = np.equal(zero_stage, 3)
     gather = 2 * sharded * one_pass
-    behind = np.minimum(overlap * compute * BACKWARD_SHARE, np.maximum(overlap * compute - gather, 0))
-    reduction = np.maximum((2 - sharded) * one_pass - behind, 0)
+    left = np.minimum(hiding * BACKWARD_SHARE, np.maximum(hiding - gather, 0))
     terms = np.broadcast_arrays(
         fixed_time,
         grad_accum_steps * micro_batch_time,
         grad_accum_steps * compute,
-        grad_accum_steps * roofline.weight_read_excess(compute, weight_bytes, memory_bandwidth),
-        reduction + grad_accum_steps * np.maximum(gather - overlap * compute, 0),
+        grad_accum_steps * reads,
+        np.maximum((2 - sharded) * one_pass - left, 0) + grad_accum_steps * np.maximum(gather - hiding, 0),
     )
     return StepTerms(**{name: term[()] for name, term in zip(TERMS, terms, strict=True)})
 

@@ -24,7 +24,33 @@ shell.formula(
     r"tok/s = \frac{B}{t_{fixed} + B/R}",
     r"B_{half} = t_{fixed} R",
     source="Empirical (63 public sweeps; worst residual at most 5 % in 20, 5 to 15 % in 23, above in 20). 6N: Kaplan et al. 2020, arXiv "
-    "2001.08361. Peaks are dense BF16; vendors print the sparse figure, twice as high.",
+    "2001.08361. Peaks are dense; vendors print the sparse figure, twice as high.",
+)
+shell.formula(
+    r"t_{fixed} \to t_{fixed} + \left[T_{reduce} - \tfrac{2}{3}\,o\,C\right]_+ + a\left[T_{gather} - o\,C\right]_+",
+    r"\frac{1}{R} \to \frac{1}{R} + \frac{t_{micro} + [T_{reads} - C]_+}{P_{micro}}",
+    r"T_{reduce} = \frac{2(n-1)}{n}\,\frac{gradient\;bytes}{W}",
+    source="Derived. C is the compute of one micro-batch on every replica (P_micro tokens), o the share of it that hides communication, "
+    "[x]+ is x where positive. A ring all-reduce at W bytes/s one way runs behind the backward pass of the last micro-batch; ZeRO-3 gathers "
+    "weights twice in each; reading the weights three times is the least time of a micro-batch. At a fixed micro-batch all of it "
+    "is constant per step or per micro-batch, so the straight line stays one.",
+)
+st.subheader("What a token costs", anchor=False)
+shell.formula(
+    r"model = 6 N_{matmul} + 6 L H (Q + Q_v) T",
+    r"HFU = MFU \cdot \frac{executed}{model} \le \tfrac{4}{3}\,MFU",
+    source="Derived from a model's dimensions: N_matmul are the active parameters that multiply a token (the logits included, the embedding's "
+    "lookup not), the second term attention's scores, in full as in PaLM (Chowdhery et al. 2022, app. B) or half of it where causal. "
+    "Full recomputation runs the layers' forward pass again (Narayanan et al. 2021, eq. 3).",
+)
+st.subheader("What fits in memory", anchor=False)
+shell.formula(
+    r"states = 2N + 2N + 12N",
+    r"activations = s\,b\,h\,L \cdot 34",
+    r"logits = 6\,s\,b\,V",
+    source="Derived for mixed-precision Adam (fp32 gradients take 4N) and for layers with a plain MLP and FlashAttention (Korthikanti et al. "
+    "2022, arXiv 2205.05198: 34 + 5as/h with kept scores, 2 under full recomputation); gated MLPs were measured between 48 and 96. ZeRO "
+    "shares out the optimizer, the gradients and the weights by stage 1, 2, 3 (arXiv 1910.02054).",
 )
 st.subheader("What the optimizer gets", anchor=False)
 shell.formula(
@@ -60,7 +86,9 @@ st.markdown(
     "Both curves are lines with relative errors (S in 1/B, step time in B), fitted by least squares on the logarithm; repeats "
     "at one batch enter as their median. Intervals are profile likelihoods whose scale comes from the fit's own residuals over "
     "batches, with Student's t: the spread of seeds alone is far too narrow wherever the model misfits. An open end "
-    '("at least", "at most") says that the data set no bound.'
+    '("at least", "at most") says that the data set no bound. In a throughput sweep a point that the others contradict (F test at 1 %) and '
+    "the batches beyond a falling rate are left out and named; where costs overlap instead of adding up, "
+    "t = (t_fixed^g + (B/R)^g)^(1/g) takes the line's place if it fits clearly better."
 )
 harness.section(scenario)
 st.subheader("Published laws for the batch size", anchor=False)

@@ -15,7 +15,9 @@ def known_peak(device_name: str, dtype: str) -> float | None:
         return None
     words, memory = _said(device_name)
     for preset in presets.hardware().values():
-        if _said(preset.label)[0] == words and memory in (None, round(preset.memory / 1e9)):
+        if "peak_flops" in preset.unverified:
+            continue  # no basis for an MFU; an Apple chip is also the name of its CPU
+        if _said(preset.label)[0] == words and memory in (None, round((preset.memory or 0) / 1e9)):
             return preset.peak_flops
     return None
 

@@ -273,6 +273,18 @@ def above_ceiling(scenario: Scenario, mfu: float) -> str:
     )
 
 
+def accelerator_notes(scenario: Scenario) -> str:
+    """What the user of this accelerator should know: its note, and figures that no vendor page confirmed."""
+    device = scenario.device
+    if device is None:
+        return ""
+    said = [device.note] if device.note else []
+    if device.unverified:
+        fields = ", ".join(name.replace("_", " ") for name in device.unverified)
+        said.append(f"Not confirmed by a vendor's page for {device.label}: {fields}.")
+    return " ".join(said)
+
+
 def sparse_peak(scenario: Scenario) -> str:
     """A warning where a typed peak is the 2:4-sparse figure of some device; empty otherwise."""
     if scenario.device is not None or scenario.precision != "bf16":

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
-from bsmath import moe
+from bsmath import moe, roofline
 
 SIZES = np.array([64, 512, 4096, 65_536])
 # M, k, E, capacity factor, C, mean, CV, dropped exact, dropped by the normal approximation [%]: binomial tails in
@@ -220,31 +220,31 @@ def test_distribution_has_at_most_200_rows_around_the_mean(routed):
     ],
 )
 def test_tokens_for_a_compute_bound_expert(device, width, hidden, tokens):
-    assert_allclose(moe.compute_bound_tokens(BALANCE[device], width, hidden), tokens, rtol=3e-4)
+    assert_allclose(roofline.compute_bound_tokens(BALANCE[device], width, hidden), tokens, rtol=3e-4)
 
 
 def test_intensity_of_256_tokens_in_deepseek_v3():
-    assert_allclose(moe.expert_matmul_intensity(256, 7168, 2048), 220.55, rtol=0, atol=5.01e-3)
+    assert_allclose(roofline.matmul_intensity(256, 7168, 2048), 220.55, rtol=0, atol=5.01e-3)
 
 
 def test_intensity_is_flops_over_bytes():
     m, d, f = 100, 512, 2048
-    assert_allclose(moe.expert_matmul_intensity(m, d, f), 2 * m * d * f / (2 * (m * d + d * f + m * f)))
+    assert_allclose(roofline.matmul_intensity(m, d, f), 2 * m * d * f / (2 * (m * d + d * f + m * f)))
 
 
 def test_compute_bound_tokens_invert_the_intensity():
     tokens = np.array([1, 64, 300, 5000])
-    intensity = moe.expert_matmul_intensity(tokens, 4096, 1536)
-    assert_allclose(moe.compute_bound_tokens(intensity, 4096, 1536), tokens)
+    intensity = roofline.matmul_intensity(tokens, 4096, 1536)
+    assert_allclose(roofline.compute_bound_tokens(intensity, 4096, 1536), tokens)
 
 
 def test_large_matrices_need_the_machine_balance_in_tokens():
-    assert_allclose(moe.compute_bound_tokens(206.0, np.inf, np.inf), 206)
-    assert_allclose(moe.expert_matmul_intensity(206.0, np.inf, np.inf), 206)
+    assert_allclose(roofline.compute_bound_tokens(206.0, np.inf, np.inf), 206)
+    assert_allclose(roofline.matmul_intensity(206.0, np.inf, np.inf), 206)
 
 
 def test_matrices_too_small_for_the_machine_are_never_compute_bound():
-    assert moe.compute_bound_tokens(300.0, 256, 256) == np.inf
+    assert roofline.compute_bound_tokens(300.0, 256, 256) == np.inf
 
 
 @pytest.mark.parametrize(
@@ -259,8 +259,8 @@ def test_matrices_too_small_for_the_machine_are_never_compute_bound():
         (moe.idle_probability, (256, 8)),
         (moe.expected_idle_experts, (256, 8)),
         (moe.max_load, (256, 8)),
-        (moe.expert_matmul_intensity, (7168, 2048)),
-        (moe.compute_bound_tokens, (7168, 2048)),
+        (roofline.matmul_intensity, (7168, 2048)),
+        (roofline.compute_bound_tokens, (7168, 2048)),
         (moe.min_routed_tokens_for_cv, (256, 8)),
     ],
 )

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from bsmath import moe, presets
+from bsmath import presets
 from bsmath.roofline import (
     compute_bound_tokens,
     machine_balance,
@@ -75,12 +75,6 @@ def test_intensity_is_exactly_the_balance_at_the_least_compute_bound_tokens():
 def test_no_number_of_tokens_is_enough_for_narrow_matrices():
     assert compute_bound_tokens(295, 256, np.inf) == np.inf
     assert compute_bound_tokens(295, 500, 500) == np.inf
-
-
-def test_an_expert_is_a_matmul():
-    tokens = np.array([1.0, 64, 4096])
-    assert_allclose(moe.expert_matmul_intensity(tokens, 2048, 768), matmul_intensity(tokens, 2048, 768))
-    assert_allclose(moe.compute_bound_tokens(206, 2048, 768), compute_bound_tokens(206, 2048, 768))
 
 
 def test_weights_of_7b_are_read_in_12_5_ms_on_an_h100():

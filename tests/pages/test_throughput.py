@@ -106,7 +106,7 @@ def test_the_page_says_why_an_unweighted_fit_differs():
 
 
 def test_every_part_opens_without_an_exception():
-    parts = ("memory_parts", "splits", "dimensions", "work", "calibration", "bloom")
+    parts = ("memory_parts", "splits", "dimensions", "work", "bloom")
     for query in ({}, LLAMA, {"accelerator": "1e15"}, {"num_params": "1e13", "data_parallel_size": "1000000"}):
         app = page(query, *parts)
         assert not app.exception, app.exception

@@ -57,3 +57,7 @@ def test_any_other_device_has_no_peak(device_name):
 
 def test_the_peak_of_bf16_is_not_that_of_float32():
     assert known_peak("NVIDIA H200", "float32") is None
+
+
+def test_a_chip_without_a_confirmed_peak_has_none():
+    assert known_peak("Apple M3 Max", "bfloat16") is None
