@@ -3,8 +3,9 @@
 import dataclasses
 import math
 from dataclasses import dataclass
+from functools import partial
 
-from bsmath import memory_plan
+from bsmath import memory, memory_plan, step_costs
 from bsmath.architecture import Architecture
 from bsmath.memory_plan import Freed, MemoryEstimate
 from bsmath.model_shape import ModelShape
@@ -67,7 +68,7 @@ def job(scenario: Scenario, architecture: Architecture) -> dict:
 
 def outlook(scenario: Scenario, shape: ModelShape) -> MemoryOutlook:
     """What the step needs of a device and what fits."""
-    one = memory_plan.estimate(**job(scenario, shape.architecture))
+    one = _with_experts(scenario, memory_plan.estimate(**job(scenario, shape.architecture)))
     if shape.assumed:
         low, high = one.activations
         one = dataclasses.replace(one, activations=(low / ASSUMED, high * ASSUMED))
@@ -77,6 +78,29 @@ def outlook(scenario: Scenario, shape: ModelShape) -> MemoryOutlook:
         room = max(available - one.states, 0) * scenario.micro_batch_size
         largest = tuple(math.floor(room / each) for each in one.per_batch[::-1])
     return MemoryOutlook(estimate=one, available=available, largest_micro_batch=largest)
+
+
+def _with_experts(scenario: Scenario, one: MemoryEstimate) -> MemoryEstimate:
+    """The estimate with routed experts held once in each expert-parallel group, and shared out further among its copies."""
+    experts, holders = step_costs.expert_params(scenario), step_costs.expert_holders(scenario)
+    if holders == 1 or not experts:
+        return one
+    copies = scenario.data_parallel_size / holders
+    parts = {
+        "weights": memory.weight_bytes,
+        "gradients": partial(memory.gradient_bytes_total, gradient_bytes=BYTES[scenario.gradient_dtype]),
+        "optimizer": memory.optimizer_bytes,
+    }
+    dense = (scenario.num_params - experts) / scenario.model_parallel_size
+    held = experts / holders / scenario.model_parallel_size
+    stage = scenario.zero_stage
+    return dataclasses.replace(
+        one,
+        **{
+            name: part(dense, stage, scenario.data_parallel_size) + part(held, stage, copies)
+            for name, part in parts.items()
+        },
+    )
 
 
 def freed_by(scenario: Scenario, shape: ModelShape, micro_batch_size: int) -> Freed | None:

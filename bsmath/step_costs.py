@@ -33,9 +33,29 @@ def bandwidth(scenario: Scenario) -> tuple[float, str]:
     return share * FABRIC, f"{share:.0%} of a 400 Gb/s port for each device, assumed"
 
 
+def expert_params(scenario: Scenario) -> float:
+    """Parameters of routed experts, X = (N - A) / (1 - k/E): a token leaves out all but k of E. 0 for a dense model."""
+    if scenario.active_params == scenario.num_params or scenario.top_k == scenario.num_experts:
+        return 0.0
+    unused = 1 - scenario.top_k / scenario.num_experts
+    return min((scenario.num_params - scenario.active_params) / unused, scenario.num_params)
+
+
+def expert_holders(scenario: Scenario) -> int:
+    """Replicas that share one set of experts out: the expert-parallel group."""
+    return min(scenario.expert_parallel_size, scenario.data_parallel_size)
+
+
+def device_params(scenario: Scenario) -> float:
+    """Parameters that one device multiplies by: its share of a replica, and of the group's experts."""
+    experts = expert_params(scenario)
+    held = scenario.num_params - experts + experts / expert_holders(scenario)
+    return held / scenario.model_parallel_size
+
+
 def gradient_bytes(scenario: Scenario) -> float:
-    """Gradients that one device holds of its replica. [bytes]"""
-    return BYTES[scenario.gradient_dtype] * scenario.num_params / scenario.model_parallel_size
+    """Gradients that one device reduces. [bytes]"""
+    return BYTES[scenario.gradient_dtype] * device_params(scenario)
 
 
 def plateau(scenario: Scenario) -> float:
@@ -48,10 +68,9 @@ def plateau(scenario: Scenario) -> float:
 def costs(scenario: Scenario) -> dict:
     """The arguments of `step_terms.over_batch` but for the batch.
 
-    Every expert's weights are read in a micro-batch, so those of all parameters count; an expert-parallel group shares them.
+    Every expert that a device holds is read in a micro-batch. Gradients of experts are reduced among fewer replicas than
+    others; the ring counts all of them, which hardly changes (n-1)/n.
     """
-    routed = scenario.active_params < scenario.num_params
-    holders = scenario.model_parallel_size * (scenario.expert_parallel_size if routed else 1)
     return {
         "fixed_time": scenario.fixed_time,
         "micro_batch_time": scenario.micro_batch_time,
@@ -61,7 +80,7 @@ def costs(scenario: Scenario) -> dict:
         "bandwidth": bandwidth(scenario)[0],
         "overlap": scenario.overlap,
         "zero_stage": scenario.zero_stage,
-        "weight_bytes": BYTES["bf16"] * scenario.num_params / holders,
+        "weight_bytes": BYTES["bf16"] * device_params(scenario),
         "memory_bandwidth": np.inf if scenario.device is None else scenario.device.memory_bandwidth,
     }
 

@@ -52,5 +52,5 @@ def _network(scenario: Scenario) -> str:
     rate, origin = step_costs.bandwidth(scenario)
     return (
         f" Gradients of {text.size(step_costs.gradient_bytes(scenario))} a device cross the network at "
-        f"{text.size(rate)}/s ({origin}); experts of a mixture are taken to be replicated like everything else."
+        f"{text.size(rate)}/s ({origin})."
     )

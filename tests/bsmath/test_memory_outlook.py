@@ -77,3 +77,16 @@ def test_a_mixture_can_spend_it_on_capacity():
 def test_parts_add_up_to_the_estimate():
     found = judged(LLAMA)
     assert_allclose([sum(each.values()) for each in found.parts], [found.estimate.low, found.estimate.high])
+
+
+@pytest.mark.parametrize("stage", [0, 1, 2, 3])
+def test_sharing_experts_out_never_changes_what_is_fully_sharded(stage):
+    scenario = Scenario(
+        num_params=46.7e9, active_params=12.88e9, architecture="mixtral_8x7b", num_experts=8, top_k=2, seq_len=4096,
+        micro_batch_size=1, data_parallel_size=64, model_parallel_size=1, zero_stage=stage,
+    )  # fmt: skip
+    alone, grouped = judged(scenario), judged(scenario.change(expert_parallel_size=8))
+    sharded = ["optimizer", "gradients", "weights"][:stage]
+    for part in ("optimizer", "gradients", "weights"):
+        before, after = getattr(alone.estimate, part), getattr(grouped.estimate, part)
+        assert after == pytest.approx(before) if part in sharded else after < before / 4

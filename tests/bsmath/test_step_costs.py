@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bsmath import curves, step_costs, throughput
+from bsmath import curves, model_shape, presets, step_costs, throughput
+from bsmath.architecture import parameter_table
 from bsmath.measured import fitted_changes, measurement
 from bsmath.outlook import outlook
 from bsmath.scenario import Scenario
@@ -105,3 +106,23 @@ def test_a_fit_used_in_a_job_with_communication_predicts_the_fitted_rates():
     assert_allclose(
         throughput.tokens_per_second(sizes, run.fixed_time, run.padded_plateau), found.points["median"], rtol=1e-4
     )
+
+
+@pytest.mark.parametrize("name", ["mixtral_8x7b", "olmoe_1b_7b", "qwen3_30b_a3b", "deepseek_v3", "kimi_k2"])
+def test_expert_parameters_follow_from_total_and_active_ones(name):
+    arch = presets.models()[name].architecture
+    scenario = Scenario(**model_shape.fields_of(arch))
+    assert_allclose(step_costs.expert_params(scenario), parameter_table(arch)["routed_experts"], rtol=1e-9)
+
+
+def test_a_dense_model_has_no_experts_to_share_out():
+    assert step_costs.expert_params(Scenario()) == 0
+    assert step_costs.device_params(Scenario(expert_parallel_size=8, data_parallel_size=8)) == 7.96e8
+
+
+def test_an_expert_parallel_group_shares_its_experts_and_nothing_else():
+    scenario = Scenario(
+        num_params=46.7e9, active_params=12.9e9, num_experts=8, top_k=2, data_parallel_size=16, expert_parallel_size=8
+    )
+    experts = (46.7e9 - 12.9e9) / 0.75
+    assert_allclose(step_costs.device_params(scenario), 46.7e9 - experts + experts / 8)
