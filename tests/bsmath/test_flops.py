@@ -160,3 +160,18 @@ def test_series_arrays_and_scalars_agree():
     assert_allclose(tokens_per_second(0.4, np.array(expected), 312e12, 8), [0.4 * 8 * 312e12 / e for e in expected])
     steps = megatron_flops_per_step(lengths, 96, 12_288, lengths, 51_200)
     assert_allclose(steps, [megatron_flops_per_step(length, 96, 12_288, length, 51_200) for length in lengths])
+
+
+@pytest.mark.parametrize(
+    "params, layers, width, rate, peak, published",
+    [  # https://github.com/mosaicml/llm-foundry/tree/main/scripts/train/benchmarking, sequences of 2,048, tokens/s of one device
+        (6_658_859_008, 32, 4096, 10_643, 989e12, 0.464),
+        (6_658_859_008, 32, 4096, 4_641, 312e12, 0.642),
+        (6_658_859_008, 32, 4096, 9_670, 989e12, 0.422),
+        (1_315_950_592, 24, 2048, 45_455, 989e12, 0.418),
+    ],
+)
+def test_mfu_of_llm_foundry_counts_attention_in_full(params, layers, width, rate, peak, published):
+    attention = attention_flops_per_token(layers, 1, width, 2048)
+    assert_allclose(mfu(rate, 6 * params + attention, peak, 1), published, atol=8e-4)
+    assert mfu(rate, 6 * params, peak, 1) < published - 0.01
