@@ -84,6 +84,8 @@ def measurement(sweep: Sweep, series: str, quantity: str, padding_fraction: floa
     else:
         fit = FITS[quantity](points["tokens_per_step"], points["median"])
         identified, verdict = VERDICTS[quantity](fit)
+    if fit is not None and quantity == "tokens_per_second":
+        verdict += _splits_said(rows)
     if fit is not None and quantity == "steps":
         verdict = " ".join([verdict, *_rates_said(best, _values(rows, "learning_rate"))])
     sizes = _values(rows, "num_params")
@@ -97,6 +99,18 @@ def measurement(sweep: Sweep, series: str, quantity: str, padding_fraction: floa
         verdict=verdict,
         num_params=float(sizes[0]) if len(sizes) == 1 else None,
         tuning=best,
+    )
+
+
+def _splits_said(rows: pd.DataFrame) -> str:
+    """A sentence where the way that a batch is split changes inside a sweep; empty where at most the micro-batch grows."""
+    micros, accumulations = _values(rows, "micro_batch_size"), _values(rows, "grad_accum_steps")
+    if len(micros) < 2 or len(accumulations) < 2:
+        return ""
+    return (
+        f" The micro-batch changes inside the sweep, from {min(micros):g} to {max(micros):g} sequences, and accumulation from "
+        f"{min(accumulations):g} to {max(accumulations):g}: one step time cannot describe both, so a jump may come from that. Vary one "
+        "of them."
     )
 
 

@@ -137,3 +137,15 @@ def test_public_throughput_sweeps_are_fitted_or_refused_with_a_reason(path):
         or "bert_scal" in path.stem
         or "ncf" in path.stem
     )
+
+
+def test_a_micro_batch_that_changes_inside_the_sweep_is_said():
+    rows = "micro_batch_size,grad_accum_steps,seq_len,tokens_per_s\n1,1,2048,30000\n2,2,2048,70000\n4,2,2048,90000\n4,8,2048,120000\n"
+    found = measurement(read(rows.encode(), "s.csv"), "all rows", "tokens_per_second")
+    assert "The micro-batch changes inside the sweep, from 1 to 4 sequences, and accumulation from 1 to 8" in found.verdict
+
+
+def test_a_micro_batch_that_alone_makes_the_batch_is_nothing_to_say():
+    rows = "micro_batch_size,grad_accum_steps,seq_len,tokens_per_s\n1,1,2048,30000\n2,1,2048,50000\n4,1,2048,70000\n8,1,2048,90000\n"
+    found = measurement(read(rows.encode(), "s.csv"), "all rows", "tokens_per_second")
+    assert "micro-batch" not in found.verdict
