@@ -32,7 +32,7 @@ def consequences(scenario: Scenario, run: Outlook, found: Measurement) -> Fitted
     if found.num_params and scenario.active_params == scenario.num_params:
         params = found.num_params
     plateaus = batch.padded_tokens(
-        np.array([found.fit.plateau, *found.fit.interval()["plateau"]]), scenario.padding_fraction
+        np.array([found.fit.plateau, *found.bounds["plateau"]]), scenario.padding_fraction
     )
     work = flops.flops_per_token(params)
     shares = flops.mfu(plateaus, work, scenario.peak_flops, run.num_devices)

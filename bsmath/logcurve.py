@@ -134,9 +134,9 @@ def fit(x: np.ndarray, y: np.ndarray) -> LogCurve:
         misfit,
         [np.clip(np.log(q[start]), *ends[0]), np.clip(np.log(g[start]), *ends[1])],
         bounds=list(zip(*ends, strict=True)),
-        xtol=1e-12,
-        ftol=1e-12,
-        gtol=1e-12,
+        xtol=1e-9,
+        ftol=1e-9,
+        gtol=1e-9,
     )
     ratio, power = np.exp(found.x)
     ssr, center = _profile(ratio, power, x, log_y)

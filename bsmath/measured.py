@@ -3,6 +3,7 @@ scenario fields that the fit sets.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,10 @@ FITS = {"tokens_per_second": step_fit.fit_step_time, "steps": critical.fit_hyper
 
 VERDICTS = {"tokens_per_second": step_verdict.verdict, "steps": HyperbolaFit.verdict}
 """What each fit can tell: whether its parameters are identified, and why, in sentences."""
+
+
+CURVE_POINTS = 60
+"""Points of a drawn fit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +58,20 @@ class Measurement:
         """The points with `fit`, what the fit says at each of their batches, in the points' unit."""
         return self.points.assign(fit=self.fit.predict(self.points["tokens_per_step"].to_numpy()))
 
-    def curve(self, level: float = 0.90, points: int = 60) -> pd.DataFrame:
-        """The fit and its interval from a third of the smallest to three times the largest batch measured."""
-        sizes = np.geomspace(self.points["tokens_per_step"].min() / 3, self.points["tokens_per_step"].max() * 3, points)
-        low, high = self.fit.band(sizes, level)
+    @cached_property
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """The 90 % interval of each fitted parameter; empty where two points leave none."""
+        return {} if self.fit.line.exact else self.fit.interval()
+
+    @cached_property
+    def curve(self) -> pd.DataFrame:
+        """The fit and its 90 % interval from a third of the smallest to three times the largest batch measured.
+
+        Computed once: it is drawn at every step of a slider.
+        """
+        ends = self.points["tokens_per_step"].min() / 3, self.points["tokens_per_step"].max() * 3
+        sizes = np.geomspace(*ends, CURVE_POINTS)
+        low, high = self.fit.band(sizes)
         return pd.DataFrame({"tokens_per_step": sizes, "value": self.fit.predict(sizes), "low": low, "high": high})
 
 

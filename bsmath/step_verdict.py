@@ -8,6 +8,9 @@ from bsmath.step_search import MISFIT
 HOLDS = 0.10
 """Worst relative residual up to which the straight line is said to hold."""
 
+FLAT = 2
+"""Smallest batch, in units of B_half, from which a sweep shows no knee: two thirds of the plateau are reached there."""
+
 TWO_BATCHES, FALLING, UNEXPLAINED, BROKEN, OVERHEAD, OVERLAP, SLOW, ROUGH, PLATEAU, KNEE = KINDS = (
     "two batches",
     "falling rate",
@@ -43,7 +46,7 @@ def kind(fit: StepTimeFit, level: float = 0.90) -> str:
         return OVERLAP if fit.line.power > 1 else SLOW
     if abs(fit.worst[1]) > HOLDS:
         return ROUGH
-    return PLATEAU if fit.half_batch < fit.line.x[0] or not bounds["fixed_time"][0] else KNEE
+    return PLATEAU if FLAT * fit.half_batch <= fit.line.x[0] or not bounds["fixed_time"][0] else KNEE
 
 
 def usable(fit: StepTimeFit) -> bool:
@@ -124,6 +127,12 @@ def _slow(fit: StepTimeFit, level: float) -> str:
     )
 
 
+def _span(fit: StepTimeFit) -> str:
+    """Shares of the plateau that the smallest and the largest batch used reach: 12 to 94 %."""
+    low, high = fit.predict(fit.line.x[[0, -1]]) / fit.plateau
+    return f"{100 * low:.0f} to {100 * high:.0f} %"
+
+
 def _straight_worst(fit: StepTimeFit) -> float:
     return float(np.abs(fit.straight.residuals).max())
 
@@ -139,11 +148,14 @@ def _rough(fit: StepTimeFit, level: float) -> str:
 def _plateau(fit: StepTimeFit, level: float) -> str:
     if not fit.interval(level)["fixed_time"][0]:
         return "Step time grows in proportion to the batch: the plateau is reached, fixed time is within the noise."
-    return "The plateau is reached: every batch measured is compute-bound, beyond B_half."
+    return f"The plateau is reached: every batch measured is compute-bound, at {_span(fit)} of the plateau."
 
 
 def _knee(fit: StepTimeFit, level: float) -> str:
-    return "The straight line holds. The knee from overhead-bound to compute-bound lies inside the sweep."
+    return (
+        "The straight line holds. The knee from overhead-bound to compute-bound lies inside the sweep, which runs from "
+        f"{_span(fit)} of the plateau."
+    )
 
 
 _SENTENCES = {

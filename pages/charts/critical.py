@@ -25,7 +25,7 @@ def pareto_figure(curve: pd.DataFrame, run: dict, marks: pd.DataFrame, measureme
         tokens = found.points["median"] * found.points["tokens_per_step"]
         drawn.append(theme.points(found.label, found.points["median"], tokens, color, "tokens"))
         if found.fit is not None:
-            fit = found.curve()
+            fit = found.curve
             tokens = fit["value"] * fit["tokens_per_step"]
             drawn.append(
                 theme.line(f"fit of {found.label}", fit["value"], tokens, color, "tokens", dash="dash", width=1.5)

@@ -18,7 +18,7 @@ def traces(measurements: Sequence, batch_axis: BatchAxis, unit: str) -> list[dic
         drawn.append(theme.points(found.label, batch, middle, color, unit, low, high))
         if found.fit is None:
             continue
-        curve = found.curve()
+        curve = found.curve
         x = batch_axis.place(curve["tokens_per_step"])
         drawn.append(theme.line(f"fit of {found.label}", x, curve["value"], color, unit, dash="dash", width=1.5))
         low, high = curve["low"].to_numpy(), curve["high"].to_numpy()

@@ -42,7 +42,7 @@ def numbers(one: Measurement) -> dict[str, str]:
     """Fitted numbers with their 90 % intervals, by their symbols; empty where there is no fit."""
     if one.fit is None:
         return {}
-    bounds = {} if one.fit.line.exact else one.fit.interval()
+    bounds = one.bounds
     written = {}
     for name, value in one.fit.parameters.items():
         label, write = NAMES[name]
@@ -70,11 +70,17 @@ def _consequences(scenario: Scenario, run: Outlook, one: Measurement) -> None:
     mfu, *bounds = meant.mfu
     gain, *gains = meant.gain
     plateau, half = meant.unweighted
+    doubled = f"Doubling this run's batch would raise the rate by **{text.percent(gain)}** ({text.between(*gains, text.percent)})."
+    if mfu > 1:
+        st.markdown(
+            f"Its plateau is {text.times(mfu)} what {text.plural(run.num_devices, 'device')} of this scenario can do at their peak with "
+            f"{text.count(meant.active_params)} parameters, so the sweep comes from another model or device. {doubled}"
+        )
+        return
     st.markdown(
         f"Its plateau is **MFU {text.percent(mfu)}** ({text.between(*bounds, text.percent)}) of "
         f"{text.flops(scenario.peak_flops)} dense on {text.plural(run.num_devices, 'device')}, by 6N with "
-        f"{text.count(meant.active_params)} parameters. Doubling this run's batch would raise the rate by "
-        f"**{text.percent(gain)}** ({text.between(*gains, text.percent)})."
+        f"{text.count(meant.active_params)} parameters. {doubled}"
     )
     if warning := words.above_ceiling(scenario, mfu):
         st.warning(warning)

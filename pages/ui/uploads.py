@@ -30,7 +30,7 @@ def choose() -> None:
         if loaded.sweep() or loaded.logs_loaded():
             st.button("Remove the data", on_click=loaded.forget)
     st.file_uploader(
-        f"A table as CSV or TSV, or printed benchmark lines; up to {MEGABYTES} MB",
+        f"A table as CSV, TSV, JSON or Markdown, or printed benchmark lines; up to {MEGABYTES} MB",
         max_upload_size=MEGABYTES,
         help="Nothing is written to disk or kept after this session.",
         **loaded.upload(),
