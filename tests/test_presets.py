@@ -105,25 +105,6 @@ def test_machine_balance_is_the_published_one(key, flop_per_byte):
     assert_allclose(device.peak_flops / device.memory_bandwidth, flop_per_byte, rtol=0.02)
 
 
-@pytest.mark.parametrize(
-    "key, achieved_flops",  # ml-engineering, maximum achievable matmul FLOPS, BF16
-    [
-        ("a100_80_sxm", 271.2e12),
-        ("h100_sxm", 794.5e12),
-        ("h200_sxm", 794.5e12),
-        ("b200_sxm", 1745e12),
-        ("mi300x", 668.4e12),
-        ("mi325x", 784.9e12),
-        ("mi355x", 1565e12),
-        ("gaudi_2", 418.7e12),
-        ("gaudi_3", 1243e12),
-    ],
-)
-def test_matmul_efficiency_gives_back_the_measured_flops(key, achieved_flops):
-    device = presets.hardware()[key]
-    assert_allclose(device.matmul_efficiency * device.peak_flops, achieved_flops, rtol=0.002)
-
-
 @pytest.mark.parametrize("model", [pytest.param(model, id=key) for key, model in presets.models().items()])
 def test_active_parameters_are_given_for_moe_alone_and_are_the_smaller(model):
     assert (model.active_params is None) == (model.num_experts is None) == (model.top_k is None)
