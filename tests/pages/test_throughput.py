@@ -125,3 +125,8 @@ def test_an_mfu_above_the_fastest_measured_matmul_is_questioned():
 def test_utilization_and_attention_are_told_from_mfu():
     text = said(page(founding()))
     assert "GPU utilization is not MFU" in text and "counted with attention's scores (PaLM's count" in text
+
+
+def test_overview_says_what_communication_adds_to_the_fixed_time():
+    assert "of communication that nothing hides come on top" in said(opened("app.py", LLAMA | {"overlap": "0"}))
+    assert "come on top" not in said(opened("app.py"))
