@@ -31,9 +31,7 @@ def consequences(scenario: Scenario, run: Outlook, found: Measurement) -> Fitted
     params = scenario.active_params
     if found.num_params and scenario.active_params == scenario.num_params:
         params = found.num_params
-    plateaus = batch.padded_tokens(
-        np.array([found.fit.plateau, *found.bounds["plateau"]]), scenario.padding_fraction
-    )
+    plateaus = batch.padded_tokens(np.array([found.fit.plateau, *found.bounds["plateau"]]), scenario.padding_fraction)
     work = flops.flops_per_token(params)
     shares = flops.mfu(plateaus, work, scenario.peak_flops, run.num_devices)
     used = found.points[~found.points["tokens_per_step"].isin(found.fit.broken + found.fit.beyond)]

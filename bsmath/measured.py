@@ -161,6 +161,14 @@ STAND_IN = (
     "The measured plateau is out of reach of this accelerator with these parameters, so the sweep comes from another: "
     "a stand-in peak gives the measured rate, and MFU means nothing until you type the device's own peak."
 )
+FAR_BELOW = (
+    "The measured plateau is below 1 % MFU on this scenario's devices: most likely the rate is one device's and not the job's, or the "
+    "parameters are another model's. A stand-in peak gives the measured rate, and MFU means nothing until that is settled."
+)
+FASTER_NETWORK = (
+    "The sweep is faster than the network of this scenario allows, so the network is set out of the way: type the bandwidth of the one "
+    "that it ran on."
+)
 CURVED = (
     "The fit is a curve: the plateau is its own, and the fixed time is the one that gives the fitted step time at this run's "
     "batch. Take it again after changing the batch."
@@ -193,25 +201,29 @@ def fitted_changes(scenario: Scenario, found: Measurement) -> tuple[dict, str]:
         fit = found.fit
         changes = {"critical_batch_size": fit.critical_batch_size, "min_steps": fit.min_steps, "goal": "target"}
         return changes, ""
-    fixed = found.fit.fixed_time
-    if found.fit.curved:
-        fixed = found.fit.fixed_time_at(outlook(scenario).tokens_per_step)
+    fit = found.fit
+    fixed = fit.fixed_time_at(outlook(scenario).tokens_per_step) if fit.curved else fit.fixed_time
     changes = {"fixed_time": fixed, "micro_batch_time": 0.0}
     low, high = RANGES["num_params"]
     if found.num_params and low <= found.num_params <= high and scenario.active_params == scenario.num_params:
         changes["num_params"] = found.num_params
-    run = scenario.change(**changes)
-    padded = batch.padded_tokens(found.fit.plateau, run.padding_fraction)
+    said = [CURVED] if fit.curved else []
+    padded = batch.padded_tokens(fit.plateau, scenario.padding_fraction)
+    run = scenario.change(**{name: value for name, value in changes.items() if name != "fixed_time"})
+    solved = step_costs.raw_plateau(run, padded)
+    if solved is None or step_costs.effective(run.change(fixed_time=0), solved)[0] > fixed:
+        changes["network_bandwidth"] = RANGES["network_bandwidth"][1]
+        run = run.change(network_bandwidth=changes["network_bandwidth"])
+        solved = step_costs.raw_plateau(run, padded) or padded
+        said.append(FASTER_NETWORK)
+    exposed = step_costs.effective(run.change(fixed_time=0), solved)[0]
+    changes["fixed_time"] = max(fixed - exposed, 0.0)  # the sweep's fixed time holds its communication
     devices = batch.num_devices(run.data_parallel_size, run.model_parallel_size)
-    mfu = flops.mfu(padded, flops.flops_per_token(run.active_params), run.peak_flops, devices)
+    mfu = flops.mfu(solved, flops.flops_per_token(run.active_params), run.peak_flops, devices)
     low, high = RANGES["mfu"]
-    said = CURVED if found.fit.curved else ""
     if low <= mfu <= high:
         changes["mfu"] = mfu
     else:
         changes["accelerator"] = repr(run.peak_flops * mfu / run.mfu)
-        said = " ".join(filter(None, (STAND_IN, said)))
-    exposed = step_costs.effective(scenario.change(**changes))[0] - fixed
-    if exposed > 0:  # the sweep's fixed time holds its communication
-        changes["fixed_time"] = max(fixed - exposed, 0.0)
-    return changes, said
+        said.append(STAND_IN if mfu > high else FAR_BELOW)
+    return changes, " ".join(said)

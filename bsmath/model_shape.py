@@ -42,11 +42,11 @@ def of(scenario: Scenario) -> ModelShape:
 
 
 def fields_of(architecture: Architecture) -> dict:
-    """The scenario fields that these dimensions set."""
+    """The scenario fields that these dimensions set; parameters to four digits, which is how they are quoted."""
     changes = {
         "architecture": dimensions.write(architecture),
-        "num_params": float(num_params(architecture)),
-        "active_params": float(active_params(architecture)),
+        "num_params": float(f"{num_params(architecture):.4g}"),
+        "active_params": float(f"{active_params(architecture):.4g}"),
     }
     if architecture.num_experts is not None:
         changes |= {"num_experts": architecture.num_experts, "top_k": architecture.top_k}

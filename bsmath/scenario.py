@@ -169,6 +169,11 @@ class Scenario:
         return presets.hardware().get(self.accelerator)
 
     @property
+    def matmul_ceiling(self) -> float | None:
+        """Fastest BF16 matmul measured on the device over its peak, the most that an MFU can be; None where unknown. [0-1]"""
+        return self.device.matmul_efficiency if self.device is not None and self.precision == "bf16" else None
+
+    @property
     def peak_flops(self) -> float:
         """Dense peak of one device in the precision in use; a typed peak is taken as it is. [FLOP/s]"""
         if self.device is None:

@@ -34,7 +34,9 @@ def split_outlook(scenario: Scenario, run: Outlook, found: MemoryOutlook, wanted
     job = run.num_devices, scenario.model_parallel_size, min(may, most)
     candidates = sorted(splits.feasible(wanted, *job), key=lambda split: -split.micro_batch_size)[:MOST]
     runs = {split: outlook(_with(scenario, split)) for split in candidates if _possible(split)}
-    ordered = splits.ranked(runs, lambda split: runs[split].tokens_per_second)
+    ordered = splits.ranked(
+        runs, lambda split: float(f"{runs[split].tokens_per_second:.9g}")
+    )  # equal but for float noise
     table = pd.DataFrame(
         [
             {

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from scipy import optimize
 
 from bsmath import batch, communication, flops, step_terms, throughput
 from bsmath.scenario import Scenario
@@ -11,6 +12,8 @@ FABRIC = 50e9
 """One-way network bandwidth of a device beyond its fast links: one 400 Gb/s port each, as in 8-device servers. [bytes/s]"""
 BYTES = {"bf16": 2, "fp32": 4}
 """Bytes of a number in each format."""
+MOST_OVERHEAD = 1e3
+"""How many times faster than the effective plateau the arithmetic alone is taken to be at most."""
 TERMS = {
     "fixed": "fixed per step",
     "micro_overhead": "overhead per micro-batch",
@@ -85,11 +88,29 @@ def costs(scenario: Scenario) -> dict:
     }
 
 
-def effective(scenario: Scenario) -> tuple[float, float]:
-    """Fixed time [s] and plateau [padded tokens/s] of the step time at the scenario's micro-batch, all terms together."""
+def effective(scenario: Scenario, raw: float | None = None) -> tuple[float, float]:
+    """Fixed time [s] and plateau [padded tokens/s] of the step time at the scenario's micro-batch, all terms together.
+
+    `raw` stands in for the plateau of the stated MFU. [padded tokens/s]
+    """
     micro_tokens = batch.tokens_per_step(scenario.micro_batch_size, scenario.seq_len)
-    fixed, limit = step_terms.effective(micro_tokens=micro_tokens, **costs(scenario))
+    given = costs(scenario) if raw is None else costs(scenario) | {"plateau": raw}
+    fixed, limit = step_terms.effective(micro_tokens=micro_tokens, **given)
     return float(fixed), float(limit)
+
+
+def raw_plateau(scenario: Scenario, wanted: float) -> float | None:
+    """The plateau of an MFU that becomes the wanted one once all terms are added; None where no MFU does. [padded tokens/s]"""
+
+    def short(log_raw: float) -> float:
+        return effective(scenario, np.exp(log_raw))[1] / wanted - 1
+
+    least, most = np.log(wanted), np.log(wanted) + np.log(MOST_OVERHEAD)
+    if short(least) > -1e-9:
+        return wanted
+    if short(most) < 0:
+        return None
+    return float(np.exp(optimize.brentq(short, least, most, xtol=1e-12)))
 
 
 def terms_at(scenario: Scenario, padded_tokens_per_step) -> StepTerms:

@@ -67,7 +67,8 @@ class StepTimeFit:
 
     def predict(self, tokens_per_step):
         """Tokens per second at these batch sizes. [tokens/s]"""
-        return np.asarray(tokens_per_step, float) / self.line.predict(tokens_per_step)
+        with np.errstate(divide="ignore"):
+            return np.asarray(tokens_per_step, float) / self.line.predict(tokens_per_step)
 
     def interval(self, level: float = 0.90) -> dict[str, tuple[float, float]]:
         """Profile-likelihood interval of each parameter; an end of 0 or inf says that the data set no bound there."""
@@ -79,7 +80,8 @@ class StepTimeFit:
         """Lower and upper end of the rate's interval at these batch sizes. [tokens/s]"""
         batch = np.asarray(tokens_per_step, float)
         fast, slow = self.line.band(batch, level)
-        return batch / slow, batch / fast
+        with np.errstate(divide="ignore"):
+            return batch / slow, batch / fast
 
     def fixed_time_at(self, tokens_per_step: float) -> float:
         """The fixed time with which a straight line of this plateau gives the fitted step time at this batch. [s]"""

@@ -58,9 +58,7 @@ def _is_lonely(x: np.ndarray, log_y: np.ndarray, at: int) -> bool:
     """Whether the other points lie on one line that this point is far off."""
     rest = np.arange(x.size) != at
     others = _line(x[rest], log_y[rest])
-    return (
-        not others.exact and np.abs(others.residuals).max() < VISIBLE and _distance(others, x[at], log_y[at]) > VISIBLE
-    )
+    return others.dof > 1 and np.abs(others.residuals).max() < VISIBLE and _distance(others, x[at], log_y[at]) > VISIBLE
 
 
 def _distance(fitted: LogLine | LogCurve, x: float, log_y: float) -> float:
@@ -75,6 +73,8 @@ def without_broken(module, x: np.ndarray, log_y: np.ndarray) -> tuple[LogLine | 
         if fitted.dof < 2:
             break
         worst = int(np.argmin(module.deleted(fitted.x, fitted.log_y)))
+        if worst == fitted.x.size - 1 and fitted.residuals[worst] > 0:
+            break  # a slow last batch is a knee or a fall, not an accident
         other = module.fit(np.delete(fitted.x, worst), np.exp(np.delete(fitted.log_y, worst)))
         ratio = (fitted.ssr - other.ssr) / max(other.ssr / other.dof, 1e-24)
         chance = fitted.x.size * stats.f.sf(ratio, 1, other.dof)

@@ -8,11 +8,14 @@ from bsmath.step_search import MISFIT
 HOLDS = 0.10
 """Worst relative residual up to which the straight line is said to hold."""
 
+PLUNGE = 0.5
+"""Fall within one batch that may as well be a typing error."""
 FLAT = 2
 """Smallest batch, in units of B_half, from which a sweep shows no knee: two thirds of the plateau are reached there."""
 
-TWO_BATCHES, FALLING, UNEXPLAINED, BROKEN, OVERHEAD, OVERLAP, SLOW, ROUGH, PLATEAU, KNEE = KINDS = (
+TWO_BATCHES, UNTOLD, FALLING, UNEXPLAINED, BROKEN, OVERHEAD, OVERLAP, SLOW, ROUGH, PLATEAU, KNEE = KINDS = (
     "two batches",
+    "too close or too noisy",
     "falling rate",
     "not explained",
     "broken points",
@@ -38,6 +41,8 @@ def kind(fit: StepTimeFit, level: float = 0.90) -> str:
         return TWO_BATCHES
     if abs(fit.worst[1]) > MISFIT:
         return UNEXPLAINED
+    if bounds["half_batch"] == (0.0, np.inf):
+        return UNTOLD
     if np.isinf(bounds["half_batch"][1]) or fit.largest < fit.half_batch:
         return OVERHEAD
     if fit.broken:
@@ -52,7 +57,7 @@ def kind(fit: StepTimeFit, level: float = 0.90) -> str:
 def usable(fit: StepTimeFit) -> bool:
     """Whether the fitted numbers may enter a scenario: a fit with something left to check it, that describes the sweep."""
     finite = all(0 <= value < np.inf for value in fit.parameters.values())
-    return not fit.line.exact and finite and abs(fit.worst[1]) <= MISFIT
+    return not fit.line.exact and finite and abs(fit.worst[1]) <= MISFIT and kind(fit) != UNTOLD
 
 
 def verdict(fit: StepTimeFit, level: float = 0.90) -> tuple[bool, str]:
@@ -67,7 +72,7 @@ def verdict(fit: StepTimeFit, level: float = 0.90) -> tuple[bool, str]:
             f"{'them' if several else 'it'} again."
         )
     if fit.line.dof == 1 and found not in (TWO_BATCHES, UNEXPLAINED):
-        sentences.append("Only one degree of freedom is left, so the intervals are very wide: measure one more batch.")
+        sentences.append("The intervals rest on a single degree of freedom: measure one more batch.")
     return found in IDENTIFIED and usable(fit), " ".join(sentences)
 
 
@@ -79,8 +84,16 @@ def _two_batches(fit: StepTimeFit, level: float) -> str:
     return "Two batch sizes always fit exactly: measure a third before trusting either number."
 
 
+def _untold(fit: StepTimeFit, level: float) -> str:
+    span = fit.line.x[-1] / fit.line.x[0]
+    return (
+        f"These batches, from smallest to largest a factor of {span:.3g}, do not tell a fixed cost from a growing one: both a plateau "
+        "and none at all fit them. Measure batches farther apart, and repeat them."
+    )
+
+
 def _falling(fit: StepTimeFit, level: float) -> str:
-    start = f"The rate falls by {fit.fall:.0%} from its best to the largest batch (memory pressure, or hardware that changed inside the sweep)"
+    start = f"The rate falls by {_percent(fit.fall)} from its best to the largest batch ({_fall_cause(fit)})"
     if fit.beyond:
         return f"{start}: the fit uses the batches up to the best and leaves out {_listed(fit.beyond)} tokens per step."
     if usable(fit):
@@ -91,8 +104,9 @@ def _falling(fit: StepTimeFit, level: float) -> str:
 def _unexplained(fit: StepTimeFit, level: float) -> str:
     at, off = fit.worst
     return (
-        f"A straight line does not describe this sweep: at {at:,.0f} tokens per step it is off by {abs(off):.0%} (steps from tile "
-        "sizes or kernels that change with the batch, a micro-batch or hardware that changed inside the sweep)."
+        f"A straight line does not describe this sweep: at {at:,.0f} tokens per step it is off by {_percent(abs(off))} (steps from tile "
+        "sizes or kernels that change with the batch, a micro-batch or hardware that changed inside the sweep, or one wrong point, "
+        "such as a cold first run)."
     )
 
 
@@ -101,11 +115,11 @@ def _overhead(fit: StepTimeFit, level: float) -> str:
     if np.isinf(bounds["half_batch"][1]):
         return (
             "Overhead-bound: step time hardly grows with the batch, so the plateau lies beyond every batch measured, at "
-            f"{bounds['plateau'][0]:,.4g} tokens/s or more. Measure larger batches."
+            f"{bounds['plateau'][0]:,.0f} tokens/s or more. Measure larger batches."
         )
     return (
         "Overhead-bound: the largest batch reaches less than half of the fitted plateau, so the plateau is extrapolated more than "
-        f"two-fold. Take {bounds['plateau'][0]:,.4g} tokens/s as its lower bound, and measure larger batches."
+        f"two-fold. Take {bounds['plateau'][0]:,.0f} tokens/s as its lower bound, and measure larger batches."
     )
 
 
@@ -116,15 +130,25 @@ def _broken(fit: StepTimeFit, level: float) -> str:
 def _overlap(fit: StepTimeFit, level: float) -> str:
     return (
         "Fixed and growing cost overlap: the longer hides the shorter, as when an all-reduce runs behind the backward pass. The "
-        f"straight line is off by {_straight_worst(fit):.0%}; t = (t_fixed^g + (B/R)^g)^(1/g) with g = {fit.line.power:.2g} is drawn instead."
+        f"straight line is off by {_percent(_straight_worst(fit))}; t = (t_fixed^g + (B/R)^g)^(1/g) with g = {fit.line.power:.2g} is drawn instead."
     )
 
 
 def _slow(fit: StepTimeFit, level: float) -> str:
     return (
         "The rate climbs more slowly than one fixed cost explains, as when kernels grow more efficient with the batch. The straight "
-        f"line is off by {_straight_worst(fit):.0%}; t = (t_fixed^g + (B/R)^g)^(1/g) with g = {fit.line.power:.2g} is drawn instead."
+        f"line is off by {_percent(_straight_worst(fit))}; t = (t_fixed^g + (B/R)^g)^(1/g) with g = {fit.line.power:.2g} is drawn instead."
     )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _fall_cause(fit: StepTimeFit) -> str:
+    """Why a rate falls: a plunge of one last batch may also be a wrong number."""
+    usual = "memory pressure, or hardware that changed inside the sweep"
+    return f"{usual}, or a wrong number" if fit.fall > PLUNGE and len(fit.beyond) == 1 else usual
 
 
 def _span(fit: StepTimeFit) -> str:
@@ -140,7 +164,7 @@ def _straight_worst(fit: StepTimeFit) -> float:
 def _rough(fit: StepTimeFit, level: float) -> str:
     at, off = fit.worst
     return (
-        f"The straight line describes this sweep only roughly: at {at:,.0f} tokens per step it is off by {abs(off):.0%} (steps from "
+        f"The straight line describes this sweep only roughly: at {at:,.0f} tokens per step it is off by {_percent(abs(off))} (steps from "
         "tile sizes, or noise: more repeats would tell)."
     )
 
@@ -160,6 +184,7 @@ def _knee(fit: StepTimeFit, level: float) -> str:
 
 _SENTENCES = {
     TWO_BATCHES: _two_batches,
+    UNTOLD: _untold,
     FALLING: _falling,
     UNEXPLAINED: _unexplained,
     OVERHEAD: _overhead,

@@ -55,6 +55,6 @@ def describe(arch: Architecture) -> str:
         shared = f" and {arch.num_shared_experts} shared" if arch.num_shared_experts else ""
         mlp = f"{arch.top_k} of {arch.num_experts} experts{shared}, {arch.expert_ffn_size:,} wide"
     return (
-        f"{arch.num_layers} layers of width {arch.hidden_size:,}, {arch.num_heads} heads of {arch.head_dim}{grouped}{latent}, {mlp}, "
+        f"{text.plural(arch.num_layers, 'layer')} of width {arch.hidden_size:,}, {text.plural(arch.num_heads, 'head')} of {arch.head_dim}{grouped}{latent}, {mlp}, "
         f"vocabulary {arch.vocab_size:,}"
     )

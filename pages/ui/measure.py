@@ -7,7 +7,7 @@ from bsmath.measured import Measurement
 from bsmath.model_shape import ModelShape
 from bsmath.outlook import Outlook
 from bsmath.scenario import Scenario
-from pages.ui import state, text, words
+from pages.ui import rate_words, state, text
 
 NAMES = {
     "fixed_time": ("t_fixed", text.duration),
@@ -82,7 +82,7 @@ def _consequences(scenario: Scenario, run: Outlook, one: Measurement) -> None:
         f"{text.flops(scenario.peak_flops)} dense on {text.plural(run.num_devices, 'device')}, by 6N with "
         f"{text.count(meant.active_params)} parameters. {doubled}"
     )
-    if warning := words.above_ceiling(scenario, mfu):
+    if warning := rate_words.above_ceiling(scenario, mfu):
         st.warning(warning)
     st.caption(
         f"An ordinary fit of the rates would say plateau {text.rate(plateau)}, B_half {text.tokens(half)}: it weighs absolute "
@@ -130,7 +130,7 @@ def calibrate(run: Outlook) -> None:
 
 def implied(scenario: Scenario, run: Outlook, shape: ModelShape) -> None:
     """The parameters and peak that this run's rate would mean under other readings."""
-    if warning := words.sparse_peak(scenario):
+    if warning := rate_words.sparse_peak(scenario):
         st.warning(warning)
     peak = scenario.peak_flops
     padded = run.padded_tokens_per_step / run.step_time
@@ -138,13 +138,21 @@ def implied(scenario: Scenario, run: Outlook, shape: ModelShape) -> None:
     sparse = flops.active_params(padded, run.mfu, 2 * peak, run.num_devices)
     half = flops.mfu(padded, run.flops_per_token, 2 * peak, run.num_devices)
     st.markdown(
-        f"{text.rate(padded)} (padded) at MFU {text.percent(run.mfu)} imply **{text.count(dense)} active parameters** by 6N. "
-        f"Had that MFU been counted against a 2:4-sparse peak of {text.flops(2 * peak)}, it would be {text.count(sparse)}; "
-        f"counted right, the same rate would then read as MFU {text.percent(half)}. Vendors print the sparse figure in bold: "
-        "divide it by two."
+        f"{text.rate(padded)} (padded) at MFU {text.percent(run.mfu)} imply **{text.count(dense)} active parameters** by 6N."
     )
+    if scenario.device is None or scenario.device.sparse_peak_flops:
+        st.markdown(
+            f"Had that MFU been counted against a 2:4-sparse peak of {text.flops(2 * peak)}, the rate would imply {text.count(sparse)} "
+            f"parameters; with these, it would read as MFU {text.percent(half)}. Vendors print the sparse figure in bold: divide it by two."
+        )
     scores = exact_flops.exact_flops_per_token(shape.architecture, scenario.seq_len).attention
     share = flops.attention_share(scores, scenario.active_params)
+    seen = run.mfu * (1 + share / 2)
+    if seen > 1:
+        st.warning(
+            f"Sequences of {scenario.seq_len:,} make attention's scores {text.times(share)} as much work as 6N: even their visible half "
+            f"makes this run execute {text.percent(seen)} of the peak, which is impossible. Lower the plateau's MFU, which counts 6N alone."
+        )
     counted = flops.active_params_with_attention(padded, run.mfu, peak, run.num_devices, scores)
     if counted > 0:
         st.markdown(

@@ -13,24 +13,30 @@ from pages.ui import model_tables, shell, text
 def verdict(scenario: Scenario, shape: ModelShape, found: MemoryOutlook) -> str:
     """Whether the micro-batch fits, and the largest that does, in a sentence or two."""
     one = found.estimate
-    needs = f"{text.size(one.low)} to {text.size(one.high)}" if one.low < one.high else text.size(one.low)
+    needs = text.span(one.low, one.high, text.size)
     start = f"A step needs about **{needs}** of each device"
     origin = " (dimensions are assumed)" if shape.assumed else ""
     if found.available is None:
         return f"{start}{origin}; the accelerator's memory is not known, so nothing says whether that fits."
     sure, may = found.largest_micro_batch
-    limit = {
-        True: f"no micro-batch surely fits, up to {text.plural(may, 'sequence')} may",
-        False: f"the largest micro-batch that surely fits is {text.plural(sure, 'sequence')}, up to {may:,} may",
-    }[sure == 0]
-    if may == 0:
-        limit = "no micro-batch fits: share the states out (ZeRO), or put more devices into a replica"
+    if may == 0 and one.states > found.available:
+        limit = "the states alone are too large: share them out (ZeRO), or put more devices into a replica"
+    elif may == 0:
+        limit = "no micro-batch fits: recompute activations, shorten the sequence, or put more devices into a replica"
+    elif sure == 0:
+        limit = f"no micro-batch surely fits, up to {text.plural(may, 'sequence')} may"
+    else:
+        limit = f"the largest micro-batch that surely fits is {text.plural(sure, 'sequence')}" + (
+            f", up to {may:,} may" if may > sure else ""
+        )
+    one_only = scenario.micro_batch_size == 1
     judged = {
-        memory_outlook.FITS: f"{text.plural(scenario.micro_batch_size, 'sequence')} of {scenario.seq_len:,} fit",
-        memory_outlook.MAY_FIT: f"{text.plural(scenario.micro_batch_size, 'sequence')} of {scenario.seq_len:,} may fit",
-        memory_outlook.TOO_LARGE: f"{text.plural(scenario.micro_batch_size, 'sequence')} of {scenario.seq_len:,} do not fit",
+        memory_outlook.FITS: "fits" if one_only else "fit",
+        memory_outlook.MAY_FIT: "may fit",
+        memory_outlook.TOO_LARGE: "does not fit" if one_only else "do not fit",
     }[found.verdict]
-    return f"{start} with {text.size(found.available)}{origin}: **{judged}**; {limit}."
+    size = f"{text.plural(scenario.micro_batch_size, 'sequence')} of {scenario.seq_len:,}"
+    return f"{start} with {text.size(found.available)}{origin}: **{size} {judged}**; {limit}."
 
 
 def section(scenario: Scenario, found: MemoryOutlook) -> None:
@@ -51,19 +57,23 @@ def section(scenario: Scenario, found: MemoryOutlook) -> None:
     )
 
 
-def freed(scenario: Scenario, shape: ModelShape) -> str:
+def freed(scenario: Scenario, shape: ModelShape, found: MemoryOutlook) -> str:
     """What half the micro-batch frees and what that buys."""
     half = max(scenario.micro_batch_size // 2, 1)
     bought = memory_outlook.freed_by(scenario, shape, half)
-    if bought is None or half == scenario.micro_batch_size:
+    if bought is None or half == scenario.micro_batch_size or found.verdict == memory_outlook.TOO_LARGE:
         return ""
-    low, high = bought.memory
-    amount = f"{text.size(low)} to {text.size(high)}" if low < high else text.size(low)
+    amount = text.span(*bought.memory, text.size)
     buys = [f"sequences of {bought.same_memory_seq_len:,} instead of {scenario.seq_len:,}"]
     if bought.capacity_factor is not None:
         least, most = bought.capacity_factor
         buys.append(f"{least:.2g} to {most:.2g} more capacity factor for the experts (their buffers alone)")
     return (
         f"**What a smaller batch frees.** Micro-batches of {half:,} free {amount} of each device. In the same memory that buys "
-        f"{' or '.join(buys)}. With twice the accumulation the global batch and the update stay as they are."
+        f"{' or '.join(buys)}."
+        + (
+            " With twice the accumulation the global batch and the update stay as they are."
+            if 2 * half == scenario.micro_batch_size
+            else ""
+        )
     )

@@ -48,8 +48,13 @@ def _none(scenario: Scenario, run: Outlook, outcome: SplitOutlook, wanted: int) 
             f"No split of {wanted:,} sequences: not even a micro-batch of one sequence of {scenario.seq_len:,} fits a device by this "
             "count. Recompute activations, raise the ZeRO stage, shorten the sequence or put more devices into a replica."
         )
+    if wanted in outcome.nearest:
+        return (
+            f"{text.plural(wanted, 'sequence')} could be split, but only with more than a million accumulation steps or micro-batches of more "
+            "than a million sequences: use more replicas."
+        )
     near = " and ".join(f"**{each:,}**" for each in (below, above) if each is not None)
     return (
-        f"No whole numbers of micro-batches and accumulation make {wanted:,} sequences on {text.plural(scenario.data_parallel_size, 'replica')}: "
+        f"No whole numbers of micro-batches and accumulation make {text.plural(wanted, 'sequence')} on {text.plural(scenario.data_parallel_size, 'replica')}: "
         f"a global batch is a multiple of the replicas. The nearest that are: {near} sequences."
     )

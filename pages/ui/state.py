@@ -94,12 +94,14 @@ def assign(new: Scenario) -> None:
         st.session_state.scenario = new
 
 
-def change(**changes) -> None:
-    """Change some fields, or keep the scenario and say why not."""
+def change(**changes) -> bool:
+    """Change some fields, or keep the scenario and say why not; whether it was done."""
     try:
         assign(scenario().change(**changes))
     except (TypeError, ValueError) as error:  # a number field that was emptied holds None
         say(f"{error}; the value before is kept.")
+        return False
+    return True
 
 
 def undo() -> None:
@@ -128,17 +130,18 @@ def load_run(name: str) -> None:
 def load_model(name: str) -> None:
     """Take the size, dimensions and experts of a model, leaving the rest of the scenario."""
     model = presets.models()[name]
-    fields = {
-        "num_params": model.num_params,
-        "active_params": model.active_params or model.num_params,
-        "seq_len": model.seq_len,
-        "num_experts": model.num_experts,
-        "top_k": model.top_k,
-    }
-    change(
-        architecture="" if model.architecture is None else name,
-        **{field: value for field, value in fields.items() if value is not None},
-    )
+    if model.architecture is not None:
+        fields = model_shape.fields_of(model.architecture) | {"architecture": name, "seq_len": model.seq_len}
+    else:
+        fields = {
+            "architecture": "",
+            "num_params": model.num_params,
+            "active_params": model.active_params or model.num_params,
+            "seq_len": model.seq_len,
+            "num_experts": model.num_experts,
+            "top_k": model.top_k,
+        }
+    change(**{field: value for field, value in fields.items() if value is not None})
 
 
 def read_pasted_config() -> None:
@@ -158,15 +161,10 @@ def _use_config(data: str | bytes, name: str) -> None:
         config = hf_config.read(data, name)
     except ValueError as error:
         return say(f"{error}; the dimensions before are kept.")
-    change(**model_shape.fields_of(config.architecture))
-    return note(
-        " ".join(
-            [
-                f"{config.label}: {text.count(architecture.num_params(config.architecture), 4)} parameters by its dimensions.",
-                *config.notes,
-            ]
-        )
-    )
+    if change(**model_shape.fields_of(config.architecture)):
+        total = text.count(architecture.num_params(config.architecture), 4)
+        note(text.plain(" ".join([f"{config.label}: {total} parameters by its dimensions.", *config.notes])))
+    return None
 
 
 def picker(kind: str) -> dict:
@@ -255,9 +253,11 @@ def _read_view(key: str, name: str) -> None:
 
 def use_fit(found: Measurement) -> None:
     """Put a fit into the scenario."""
-    changes, sentence = measured.fitted_changes(scenario(), found)
-    change(**changes)
-    if sentence:
+    try:
+        changes, sentence = measured.fitted_changes(scenario(), found)
+    except ValueError as error:
+        return say(f"The fit does not go into this scenario: {error}; the values before are kept.")
+    if change(**changes) and sentence:
         note(sentence)
 
 

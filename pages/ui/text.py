@@ -3,6 +3,8 @@
 import math
 import re
 
+from bsmath.quantities import parse_number
+
 GAP = "\u00a0"
 """No line breaks between a number and its unit."""
 
@@ -123,13 +125,19 @@ def between(low: float, high: float, write=count) -> str:
     return f"{write(low)} to {write(high)}"
 
 
+def span(low: float, high: float, write=count) -> str:
+    """Two ends that are both known: 111 GB to 196 GB, or one where they read the same."""
+    ends = write(low), write(high)
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
 def exact(value: float) -> str:
     """The shortest text that a typed field reads back as the same value: 796M, 524288, 0.0003."""
     short = f"{value:.12g}"
     best = (short if float(short) == value else repr(value)).replace("e+", "e").replace("e-0", "e-")
     for size, suffix in SUFFIXES:
         written = f"{value / size:.5g}"
-        if abs(value) >= size and float(written) * size == value and len(written) < len(best):
+        if abs(value) >= size and parse_number(f"{written}{suffix}") == value and len(written) < len(best):
             return f"{written}{suffix}"
     return best
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from bsmath import batch, critical, flops, headroom, presets, throughput
+from bsmath import critical, presets
 from bsmath.expert_load import ExpertLoad
 from bsmath.levers import Lever
 from bsmath.outlook import Outlook
@@ -118,74 +118,6 @@ def cost(run: Outlook) -> str:
     return hours if run.cost is None else f"{hours}, cost {text.money(run.cost)}"
 
 
-def rate_verdict(scenario: Scenario, run: Outlook) -> str:
-    """Whether a larger batch would raise the rate, in one sentence."""
-    gain = throughput.plateau_fraction(2 * run.tokens_per_step, run.half_batch) / run.plateau_fraction
-    reached = f"**{text.percent(run.plateau_fraction)} of the plateau's rate is reached"
-    if run.plateau_fraction >= 0.9:
-        return (
-            f"**This run is compute-bound**: doubling the batch gives {_doubling_gain(scenario, run, gain - 1)}; "
-            f"{text.rate(run.padded_tokens_per_step / run.step_time)} at MFU {text.percent(run.mfu)} imply "
-            f"**N = {text.count(scenario.active_params)}** by 6N{_fastest_span(scenario, run)}. "
-            f"{reached}:** MFU {text.percent(run.mfu)} is this run's, the plateau's is {text.percent(run.plateau_mfu)}."
-        )
-    if run.compute_bound:
-        return f"{reached}.** Doubling the batch would raise the rate by {text.percent(gain - 1)}."
-    return (
-        f"{reached}: this run is overhead-bound.** Doubling the batch would raise the rate by {text.percent(gain - 1)}, since "
-        f"{text.duration(run.fixed_time)} of each {text.duration(run.step_time)} step do not depend on the batch."
-    )
-
-
-def _doubling_gain(scenario: Scenario, run: Outlook, gain: float) -> str:
-    """What a doubling gives, and at most by the fastest matmul measured on the device."""
-    device = scenario.device
-    assumed = f"{text.percent(gain)} more tok/s"
-    if device is None or device.matmul_efficiency is None or run.mfu >= device.matmul_efficiency:
-        return assumed
-    doubled = headroom.most_doubling_gain(run.mfu, device.matmul_efficiency)
-    most = flops.mfu_headroom(run.mfu, device.matmul_efficiency) - 1
-    return (
-        f"**at most {text.percent(doubled)} more tok/s** and no batch more than {text.percent(most, 3)}, for the fastest matmul measured "
-        f"on this device reaches {text.percent(device.matmul_efficiency, 3)} of its peak ({text.percent(gain)} at the assumed t_fixed)"
-    )
-
-
-def _fastest_span(scenario: Scenario, run: Outlook) -> str:
-    """The range of the fastest batch, as the end of a sentence."""
-    if scenario.goal == "budget":
-        return ""
-    found = _fastest(scenario, run)
-    low, high = found.tokens_per_step
-    return (
-        f"; the batch that reaches the target soonest is **{text.count(low)} to {text.tokens(high)}**, over t_fixed from "
-        f"{text.duration(found.fixed_time[0])} to {text.duration(found.fixed_time[1])} and B_crit from "
-        f"{text.count(found.critical_batch_size[0])} to {text.tokens(found.critical_batch_size[1])}"
-    )
-
-
-def _fastest(scenario: Scenario, run: Outlook) -> headroom.Fastest:
-    device = scenario.device
-    return headroom.fastest_range(scenario, run, device.matmul_efficiency if device else None)
-
-
-def fastest_open(scenario: Scenario, run: Outlook) -> str:
-    """Which batch is fastest, as a range over what the scenario only assumes."""
-    if scenario.goal == "budget":
-        return ""
-    found = _fastest(scenario, run)
-    low, high = found.tokens_per_step
-    sequence = batch.tokens_per_step(1, scenario.seq_len, scenario.padding_fraction)
-    return (
-        f"**Which batch is fastest?** {text.count(low)} to {text.tokens(high)} ({text.whole(low / sequence)} to "
-        f"{text.whole(high / sequence)} sequences), with t_fixed between {text.duration(found.fixed_time[0])} and "
-        f"{text.duration(found.fixed_time[1])} and B_crit between {text.count(found.critical_batch_size[0])} and "
-        f"{text.tokens(found.critical_batch_size[1])}; at {text.duration(run.fixed_time)} and "
-        f"{text.count(scenario.critical_batch_size)} it is B_fast = {text.tokens(run.fastest_batch)}. The longest t_fixed is all that the "
-        "matmul ceiling leaves of this run's step, the B_crit are the scenario's and published laws'. Measure both to narrow it."
-    )
-
-
 def doubling(scenario: Scenario, run: Outlook) -> str:
     """The price of the next doubling, and on which side of the knee this run stands."""
     knee = scenario.critical_batch_size
@@ -265,55 +197,3 @@ def first_change(found: list[Lever]) -> str:
         for lever in found
     )
     return f"**What to change first.** {listed}."
-
-
-def above_ceiling(scenario: Scenario, mfu: float) -> str:
-    """A warning where an MFU is above the fastest matmul measured on the device; empty where it is possible or unknown."""
-    device = scenario.device
-    if device is None or device.matmul_efficiency is None or mfu <= device.matmul_efficiency:
-        return ""
-    return (
-        f"An MFU of {text.percent(mfu)} is above the fastest BF16 matmul measured on {device.label} "
-        f"({text.percent(device.matmul_efficiency)} of its dense peak). Check that the rate is this job's and not another "
-        "device's, that the parameters are right, and that attention or recomputation is not counted as model FLOPs."
-    )
-
-
-def accelerator_notes(scenario: Scenario) -> str:
-    """What the user of this accelerator should know: its note, and figures that no vendor page confirmed."""
-    device = scenario.device
-    if device is None:
-        return ""
-    said = [device.note] if device.note else []
-    if device.unverified:
-        fields = ", ".join(name.replace("_", " ") for name in device.unverified)
-        said.append(f"Not confirmed by a vendor's page for {device.label}: {fields}.")
-    return " ".join(said)
-
-
-def sparse_peak(scenario: Scenario) -> str:
-    """A warning where a typed peak is the 2:4-sparse figure of some device; empty otherwise."""
-    if scenario.device is not None or scenario.precision != "bf16":
-        return ""
-    for device in presets.hardware().values():
-        sparse = device.sparse_peak_flops
-        if sparse and abs(scenario.peak_flops / sparse - 1) < 0.005:
-            return (
-                f"{text.flops(scenario.peak_flops)} is the 2:4-sparse BF16 figure of {device.label}; training is dense. Type "
-                f"{text.flops(device.peak_flops)}: with the sparse figure every MFU reads half of what it is."
-            )
-    return ""
-
-
-def ceiling(scenario: Scenario, run: Outlook) -> str:
-    """How far the run's MFU lies below the fastest matmul measured on its accelerator."""
-    device = presets.hardware().get(scenario.accelerator)
-    if device is None or device.matmul_efficiency is None:
-        return ""
-    if warning := above_ceiling(scenario, run.mfu):
-        return warning
-    headroom = flops.mfu_headroom(run.mfu, device.matmul_efficiency)
-    return (
-        f"The fastest BF16 matmul measured on this device reaches {text.percent(device.matmul_efficiency)} of its dense peak, so "
-        f"at {text.percent(run.mfu)} this run could be {text.times(headroom)} as fast at the very most."
-    )

@@ -142,10 +142,39 @@ def test_public_throughput_sweeps_are_fitted_or_refused_with_a_reason(path):
 def test_a_micro_batch_that_changes_inside_the_sweep_is_said():
     rows = "micro_batch_size,grad_accum_steps,seq_len,tokens_per_s\n1,1,2048,30000\n2,2,2048,70000\n4,2,2048,90000\n4,8,2048,120000\n"
     found = measurement(read(rows.encode(), "s.csv"), "all rows", "tokens_per_second")
-    assert "The micro-batch changes inside the sweep, from 1 to 4 sequences, and accumulation from 1 to 8" in found.verdict
+    assert (
+        "The micro-batch changes inside the sweep, from 1 to 4 sequences, and accumulation from 1 to 8" in found.verdict
+    )
 
 
 def test_a_micro_batch_that_alone_makes_the_batch_is_nothing_to_say():
     rows = "micro_batch_size,grad_accum_steps,seq_len,tokens_per_s\n1,1,2048,30000\n2,1,2048,50000\n4,1,2048,70000\n8,1,2048,90000\n"
     found = measurement(read(rows.encode(), "s.csv"), "all rows", "tokens_per_second")
     assert "micro-batch" not in found.verdict
+
+
+def fitted(fixed: float, limit: float):
+    return measurement(sweep(limit=limit, fixed=fixed), "all rows", "tokens_per_second")
+
+
+@pytest.mark.parametrize("changes", [
+    {"zero_stage": 3, "overlap": 0.0},
+    {"zero_stage": 3, "micro_batch_size": 1},
+    {"zero_stage": 1, "micro_batch_size": 1, "network_bandwidth": 5e9},
+    {"micro_batch_time": 0.4},
+])  # fmt: skip
+def test_a_fit_predicts_its_own_rates_in_any_job(changes):
+    scenario = Scenario(num_params=7e9, data_parallel_size=64, accelerator="h100_sxm", **changes)
+    found = fitted(0.3, 500_000)
+    run = outlook(scenario.change(**fitted_changes(scenario, found)[0]))
+    assert_allclose([run.fixed_time, run.plateau], [0.3, 500_000], rtol=1e-5)
+
+
+def test_a_plateau_far_below_the_device_is_said_to_be_another_s():
+    sentence = fitted_changes(Scenario(num_params=7e9, data_parallel_size=512), fitted(0.01, 5_000))[1]
+    assert "below 1 % MFU" in sentence and "out of reach" not in sentence
+
+
+def test_a_fixed_time_beyond_the_scenario_s_range_is_refused_in_words():
+    with pytest.raises(ValueError, match="fixed_time must be from 0 to 100"):
+        Scenario().change(**fitted_changes(Scenario(), fitted(150, 1_000))[0])

@@ -142,3 +142,13 @@ def test_band_covers_the_fitted_rate():
 def test_unusable_rates_are_named():
     with pytest.raises(ValueError, match="tokens_per_second must be positive and finite, got"):
         fit_step_time([1, 2, 3], [10, 0, 20])
+
+
+def test_a_slow_last_batch_is_a_knee_and_no_accident():
+    sizes = np.geomspace(1e3, 1e6, 8)
+    time = np.maximum(3.0, sizes / 1e5) * np.exp(np.random.default_rng(9).normal(0, 0.01, 8))
+    assert sizes[-1] not in fit_step_time(sizes, sizes / time).broken
+
+
+def test_two_falling_batches_of_four_are_a_fall():
+    assert fit_step_time([1, 2, 4, 8], [50, 66, 64, 60]).fall == pytest.approx(6 / 66)

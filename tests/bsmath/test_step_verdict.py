@@ -30,6 +30,7 @@ CASES = {
     step_verdict.BROKEN: (broken(3, 0.4), "at 16,384 tokens per step contradicts"),
     step_verdict.UNEXPLAINED: (swept(noise=np.array([1, 1.5, 0.8, 1.6, 0.9, 1.3, 1.2])), "off by"),
     step_verdict.TWO_BATCHES: (fit_step_time([1, 2], [1, 1.5]), "third"),
+    step_verdict.UNTOLD: (swept(fixed=0.4, sizes=np.array([100, 101, 102, 103, 104, 105, 106]) * 512.0), "do not tell"),
     step_verdict.OVERLAP: (
         fit_step_time(SWEEP, SWEEP / np.maximum(0.1, SWEEP / LIMIT) * NOISE),
         "hides the shorter",
@@ -75,4 +76,4 @@ def test_a_rate_that_falls_from_the_start_has_no_usable_fit():
 
 def test_three_batches_leave_one_degree_of_freedom_and_it_is_said():
     fit = fit_step_time(SWEEP[[0, 3, 6]], tokens_per_second(SWEEP[[0, 3, 6]], FIXED, LIMIT) * [1.01, 0.99, 1])
-    assert "one degree of freedom" in step_verdict.verdict(fit)[1]
+    assert "a single degree of freedom" in step_verdict.verdict(fit)[1]

@@ -4,7 +4,7 @@ import json
 
 from streamlit.testing.v1 import AppTest
 
-from bsmath import link, presets
+from bsmath import link, model_shape, presets
 from bsmath.link import View
 from bsmath.scenario import Scenario
 from tests.pages.test_smoke import opened
@@ -130,3 +130,33 @@ def test_utilization_and_attention_are_told_from_mfu():
 def test_overview_says_what_communication_adds_to_the_fixed_time():
     assert "of communication that nothing hides come on top" in said(opened("app.py", LLAMA | {"overlap": "0"}))
     assert "come on top" not in said(opened("app.py"))
+
+
+def test_a_run_whose_steps_wait_is_not_called_compute_bound():
+    waiting = LLAMA | {"zero_stage": "3", "grad_accum_steps": "64", "micro_batch_time": "0", "network_bandwidth": "5e9"}
+    first = page(waiting).markdown[0].value.replace("\u00a0", " ")
+    assert "but not because it computes" in first and "communication not hidden" in first
+    assert "compute-bound" not in first
+
+
+def test_an_fp8_run_has_no_ceiling_measured_in_bf16():
+    text = said(page(LLAMA | {"precision": "fp8"}))
+    assert "fastest BF16 matmul" not in text and "The longest t_fixed is the assumed one" in text
+
+
+def test_sequences_that_no_device_could_attend_over_at_this_mfu_are_questioned():
+    warned = " ".join(one.value for one in page({"seq_len": "1048576", "micro_batch_size": "1"}).warning)
+    assert "of the peak, which is impossible" in warned.replace("\u00a0", " ")
+
+
+def test_every_model_preset_is_counted_with_its_own_dimensions():
+    for name, model in presets.models().items():
+        if model.architecture is not None:
+            fields = model_shape.fields_of(model.architecture)
+            assert not model_shape.of(Scenario(**fields)).assumed, name
+
+
+def test_equal_splits_keep_the_larger_micro_batch_first():
+    app = page({}, "splits")
+    table = next(one.value for one in app.dataframe if "Accumulation" in one.value)
+    assert table["Micro-batch [sequences]"].tolist() == sorted(table["Micro-batch [sequences]"], reverse=True)
