@@ -50,7 +50,7 @@ st.markdown(
     "(compute-bound). A flat rate cannot choose a batch; goodput can: it is the rate times the share of tokens that still "
     "teach, and it peaks at B_fast."
 )
-st.markdown(rate_words.fastest_open(scenario, run))
+shell.paragraphs(rate_words.fastest_open(scenario, run))
 shell.view_switches()
 
 step.section(scenario, run, table["tokens_per_step"])
@@ -58,8 +58,7 @@ step.section(scenario, run, table["tokens_per_step"])
 shape = model_shape.of(scenario)
 held = memory_outlook.outlook(scenario, shape)
 st.subheader("What fits in memory", anchor=False)
-st.markdown(memory.verdict(scenario, shape, held))
-st.markdown(memory.freed(scenario, shape, held))
+shell.paragraphs(memory.verdict(scenario, shape, held), memory.freed(scenario, shape, held))
 shell.folded("Memory by part", "memory_parts", memory.section, scenario, held)
 shell.folded("Splits of a global batch", "splits", split.section, scenario, run, held)
 shell.folded("Dimensions of the model, config.json", "dimensions", dimensions.section, scenario, shape)
@@ -67,8 +66,7 @@ shell.folded("Dimensions of the model, config.json", "dimensions", dimensions.se
 st.subheader("Calibrate to a measurement", anchor=False)
 measure.calibrate(run)
 st.subheader("MFU, and what a rate implies", anchor=False)
-st.markdown(rate_words.ceiling(scenario, run))
-st.markdown(rate_words.accelerator_notes(scenario))
+shell.paragraphs(rate_words.ceiling(scenario, run), rate_words.accelerator_notes(scenario))
 measure.implied(scenario, run, shape)
 shell.folded("6N, exact count and HFU of this run", "work", work.section, scenario, run, shape)
 shell.folded("Why fits weigh relative errors: four points of BLOOM-176B", "bloom", measure.weighting, bloom.fits)

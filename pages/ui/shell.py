@@ -138,6 +138,12 @@ def chart(figure: go.Figure, key: str, alt: str, table: pd.DataFrame) -> None:
         data.dataframe(table, hide_index=True)
 
 
+def paragraphs(*said: str) -> None:
+    """Paragraphs of text; an empty one leaves no gap."""
+    for paragraph in filter(None, said):
+        st.markdown(paragraph)
+
+
 def folded(title: str, key: str, body, *args) -> None:
     """A part of a page that runs only while it is open."""
     part = st.expander(title, key=f"part_{key}", on_change="rerun")
