@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from bsmath import checks, tuned
-from bsmath.sweeps import cells, delimited, harness, markdown, text
+from bsmath.sweeps import cells, delimited, harness, json_table, markdown, text
 from bsmath.sweeps.assemble import assemble
 from bsmath.sweeps.draft import checked
 from bsmath.sweeps.meanings import MEANINGS
@@ -27,6 +27,7 @@ __all__ = [
 READERS = {
     "printed benchmark lines": harness,
     "Markdown table": markdown,
+    "JSON": json_table,
     "table": delimited,
 }
 """Formats by name; the first whose `recognizes` accepts the beginning of a file reads it."""

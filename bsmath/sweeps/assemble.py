@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from bsmath.sweeps import batches, infer, rates, series, targets, tuning
+from bsmath.sweeps import batches, devices, rates, series, targets, tuning
 from bsmath.sweeps.draft import MOST_PROBLEMS, Draft
 from bsmath.sweeps.model import RawTable, Sweep
 
@@ -32,6 +32,7 @@ def assemble(raw: RawTable, name: str, answers: Mapping[str, object]) -> Sweep:
 
 
 def _table(draft: Draft) -> tuple[pd.DataFrame, str]:
+    rates.settle(draft)
     batch, unit = batches.tokens_per_step(draft)
     has_rate, has_steps = bool(draft.headers(*rates.KINDS)), bool(targets.candidates(draft))
     rate, step_time = map(_positive, rates.tokens_per_second(draft, batch, unit, alone=not has_steps))
@@ -42,13 +43,13 @@ def _table(draft: Draft) -> tuple[pd.DataFrame, str]:
     if tuned:
         steps = np.where(censored | np.isnan(tuned.columns["learning_rate"]), np.nan, steps)
     columns = {"tokens_per_step": batch, "tokens_per_second": rate, "step_time": step_time, "steps": steps}
-    devices = infer.devices(draft)
-    if devices is not None:
-        columns["num_devices"] = devices
+    counted = devices.devices(draft)
+    if counted is not None:
+        columns["num_devices"] = counted
     for meaning in ("num_params", "seq_len", "learning_rate"):
         for named in draft.headers(meaning)[:1]:
             columns[meaning] = draft.numbers(named)
-    columns |= tuned.columns if tuned else {}
+    columns |= batches.split(draft) | (tuned.columns if tuned else {})
     usable = _usable(draft, _positive(batch), rate, steps, censored)
     names = series.names(draft, batch, usable, tuned.chosen if tuned else None)
     table = {"row": draft.raw.rows[usable], "series": names} | {

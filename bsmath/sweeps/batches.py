@@ -5,6 +5,8 @@ Nothing that the file does not show is guessed in silence: it is inferred from a
 tokens), or asked.
 """
 
+import re
+
 import numpy as np
 
 from bsmath import batch
@@ -13,6 +15,8 @@ from bsmath.sweeps.draft import Draft
 
 LIKELY_TOKENS = 16_384
 """A bare batch from this size on is more likely in tokens: few runs have that many sequences."""
+
+_LIMIT = re.compile(r"(?i)max(?:imum)?[\s_]+((source|target|input|prompt)[\s_]+)?length")
 
 OFF = 0.01
 """Relative difference from which two statements of the batch disagree."""
@@ -47,7 +51,7 @@ def _product(draft: Draft) -> tuple[np.ndarray | None, bool]:
     micro = draft.headers("micro_batch_size")
     if not micro:
         return None, False
-    accum, replicas = _accum(draft), infer.replicas(draft)
+    accum, replicas, draft.per_replica = _accum(draft), infer.replicas(draft), True
     if replicas is None and not draft.headers("batch"):
         text = "On how many replicas did this run? The file counts its batch per replica."
         size = draft.used(micro[0], "row left out", "batch per replica; the replicas are not in the file")
@@ -64,16 +68,40 @@ def _accum(draft: Draft) -> np.ndarray | None:
     headers = draft.headers("grad_accum_steps")
     if not headers:
         return None
-    raw = cells.numbers(draft.raw.frame[headers[0]], cells.COUNTS, 1.0, draft.raw.decimal)
-    if not (raw == 0).any():
+    if (counted := _from_zero(draft, headers[0])) is None:
         return draft.used(headers[0], "row left out", "micro-batches per replica and step")
     draft.notes[headers[0]] = "micro-batches per replica and step, less one: it counts from 0, as AdaptDL does"
-    return np.where(raw >= 0, raw + 1, np.nan)
+    return counted
+
+
+def _from_zero(draft: Draft, header: str) -> np.ndarray | None:
+    """Accumulation of a column that counts one less; None where none of it is 0."""
+    raw = cells.numbers(draft.raw.frame[header], cells.COUNTS, 1.0, draft.raw.decimal)
+    return np.where(raw >= 0, raw + 1, np.nan) if (raw == 0).any() else None
+
+
+def split(draft: Draft) -> dict[str, np.ndarray]:
+    """The micro-batch [sequences] and the accumulation of each row, where the file has them: a fit must know whether
+    they change."""
+    found = {}
+    for header in draft.headers("micro_batch_size")[:1]:
+        lengths = draft.headers("seq_len")
+        per = 1.0
+        if draft.found[header].unit == "tokens":
+            per = draft.answers.get("seq_len") or (draft.numbers(lengths[0]) if lengths else np.nan)
+        found["micro_batch_size"] = draft.numbers(header) / per
+        draft.notes.setdefault(header, "kept beside the batch: the micro-batch of one replica")
+    for header in draft.headers("grad_accum_steps")[:1]:
+        counted = _from_zero(draft, header)
+        found["grad_accum_steps"] = draft.numbers(header) if counted is None else counted
+        draft.notes.setdefault(header, "kept beside the batch: micro-batches per replica and step")
+    return found
 
 
 def _bare(draft: Draft, header: str, product: np.ndarray | None) -> tuple[np.ndarray, str]:
     """A column that is only called batch: per replica or global, tokens or sequences."""
     values = draft.used(header, "row left out", "the batch")
+    draft.per_replica = False
     if "batch_unit" not in draft.answers and product is not None:
         ratio = infer.constant(values / product)
         if ratio == 1 or ratio is not None and ratio >= infer.LEAST_SEQ_LEN:
@@ -101,6 +129,10 @@ def _in_tokens(draft: Draft, values: np.ndarray, unit: str) -> tuple[np.ndarray,
     if unit == "tokens":
         return values, "tokens"
     seq_len = infer.seq_len(draft, values)
+    for header in draft.headers("seq_len")[:1]:
+        if _LIMIT.search(header) and "seq_len" not in draft.answers:
+            what = f"{header!r} is the longest that a sample may be"
+            draft.warn(what, "taken for the length of each; tokens/s are too high where samples are shorter", header)
     return (values, "sequences") if seq_len is None else (batch.tokens_per_step(values, seq_len), "tokens")
 
 

@@ -1,6 +1,7 @@
 """What a header means, by a few rules over its canonical words and by the synonyms of `meanings`."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bsmath.sweeps.cells import COUNTS, TIMES
@@ -12,7 +13,8 @@ SCALES = {"k": 1e3, "m": 1e6, "b": 1e9, "thousands": 1e3, "millions": 1e6, "bill
 
 _PATH = frozenset(
     "config configs params param parameters summary throughput train training trainer perf performance metrics "
-    "time per args hparams hyperparameters sys final measured best value".split()
+    "time per args hparams hyperparameters sys final measured best value result results bench benchmark meta metadata "
+    "setup settings info env environment run data stats".split()
 )
 _SPREAD = frozenset("std stdev stddev var variance min max sem err error ci low high p5 p25 p75 p90 p95 p99 cv".split())
 _MEASURED = frozenset(
@@ -24,11 +26,26 @@ _REMARKS = frozenset(
     "path file "
     "log id seed trial repeat repeats rep agent sweep epoch epochs job index project wandb unnamed".split()
 )
+_HELD_OUT = frozenset("eval evaluation val validation test".split())
+_FLOPS = {
+    f"{prefix}flop{s}": factor for prefix, factor in (("", 1), ("g", 1e9), ("t", 1e12), ("p", 1e15)) for s in ("", "s")
+}
+_BESIDE_FLOPS = frozenset("per s gpu model achieved throughput train training".split())
+_BARE = frozenset("value throughput speed".split())
 _COUNTED = {"tokens": "tokens", "samples": "samples", "sequences": "samples", "step": "steps", "batch": "steps"}
 _PLURAL = re.compile("(step|iteration|iter|update)s", re.IGNORECASE)
 _LOG_STEPS = frozenset("step iter iteration it update global_step step_num iter_num trainer_global_step".split())
 _LOCAL = frozenset("micro gpu local atomic replica worker".split())
 _GLOBAL = frozenset("global total effective job all cluster aggregate whole".split())
+
+BATCHES = frozenset("batch_tokens batch_sequences batch micro_batch_size".split())
+"""Meanings of columns that can give the batch."""
+
+RESULTS = frozenset(
+    "tokens_per_second tokens_per_second_per_device step_time samples_per_second samples_per_second_per_device "
+    "steps_per_second flops_per_second flops_per_second_per_device steps tokens_to_target samples_to_target result".split()
+)
+"""Meanings of columns that can be the result of a sweep."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +81,7 @@ def recognize(header: str, is_number: bool) -> Found:
     if said in (["gpu"], ["device"]):
         plural = header.strip().lower().endswith("s")
         return Found(meaning="num_devices" if is_number or plural else "hardware")
-    for rule in (_index, _targets, _rate, _batch, _phrase):
+    for rule in (_index, _targets, _rate, _flops, _batch, _phrase, _bare):
         if (found := rule(header, said)) is not None:
             return found
     if _REMARKS & set(said) or not said:
@@ -72,6 +89,12 @@ def recognize(header: str, is_number: bool) -> Found:
     if _MEASURED & set(said):
         return Found(meaning="measurement")
     return Found(meaning=None if is_number else "text")
+
+
+def score(meanings: Iterable[str | None]) -> int:
+    """Of a batch and a result, how many these meanings have: 2 for the table of a sweep."""
+    meanings = set(meanings)
+    return bool(meanings & BATCHES) + bool(meanings & RESULTS)
 
 
 def corrected(header: str, meaning: str | None) -> Found:
@@ -108,7 +131,7 @@ def _targets(header: str, said: list[str]) -> Found | None:
 
 def _rate(header: str, said: list[str]) -> Found | None:
     joined = f" {' '.join(said)} "
-    if "time" in said or _SPREAD & set(said):
+    if "time" in said or (_SPREAD | _HELD_OUT) & set(said):
         return None
     for counted, kind in _COUNTED.items():
         if f" {counted} per s " in joined or kind != "steps" and f" {counted} s " in joined:
@@ -119,6 +142,18 @@ def _rate(header: str, said: list[str]) -> Found | None:
     scope = "device" if device else "job" if _GLOBAL & set(said) else ""
     suffix = "_per_device" if device and kind != "steps" else ""
     return Found(meaning=f"{kind}_per_second{suffix}", unit=f"{kind}/s", scale=_scale(said), scope=scope)
+
+
+def _flops(header: str, said: list[str]) -> Found | None:
+    """A rate in FLOP/s, which TFLOPs or TFLOP/s is and TFLOP is not; of one device, as is usual, unless it says otherwise."""
+    counted = [word for word in said if word in _FLOPS]
+    if len(counted) != 1 or not set(said) <= _FLOPS.keys() | _BESIDE_FLOPS | _GLOBAL:
+        return None
+    if not (counted[0].endswith("s") and counted[0] != "flops" or "per s" in " ".join(said)):
+        return None
+    device = not _GLOBAL & set(said)
+    meaning = f"flops_per_second{'_per_device' if device else ''}"
+    return Found(meaning=meaning, unit="FLOP/s", scale=_FLOPS[counted[0]], scope="device" if device else "job")
 
 
 def _batch(header: str, said: list[str]) -> Found | None:
@@ -154,6 +189,11 @@ def _phrase(header: str, said: list[str]) -> Found | None:
             if meaning and not unit:
                 return Found(meaning=meaning, unit="tokens" if meaning == "seq_len" else "")
     return None
+
+
+def _bare(header: str, said: list[str]) -> Found | None:
+    plain = [word for word in said if word not in ("train", "training")]
+    return Found(meaning="result") if len(plain) == 1 and plain[0] in _BARE else None
 
 
 def _scale(said: list[str]) -> float:

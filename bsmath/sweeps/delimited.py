@@ -127,7 +127,7 @@ def _row_by_row(text: str, found: Layout) -> tuple[pd.DataFrame, np.ndarray, lis
             kept.append(fields)
             rows.append(row)
     columns = zip(*kept, strict=True) if kept else [()] * width
-    frame = pd.DataFrame({header: _typed(cells) for header, cells in zip(found.headers, columns, strict=True)})
+    frame = pd.DataFrame({header: typed(cells) for header, cells in zip(found.headers, columns, strict=True)})
     return frame, np.array(rows, int), problems
 
 
@@ -153,7 +153,7 @@ def _records(text: str, found: Layout):
         before = reader.line_num
 
 
-def _typed(cells) -> pd.Series:
+def typed(cells) -> pd.Series:
     """Numbers where every cell is one, else the text."""
     column = pd.Series(cells, dtype=object)
     try:

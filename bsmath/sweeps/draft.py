@@ -15,7 +15,7 @@ MOST_PROBLEMS = 100
 
 ANSWERS = (
     "columns", "batch_unit", "batch_scope", "seq_len", "num_devices", "rate_scope", "throughput_column", "steps_column",
-    "series_columns", "decimal", "tuning",
+    "series_columns", "decimal", "tuning", "result_unit",
 )  # fmt: skip
 """Keys of `answers`."""
 
@@ -24,6 +24,7 @@ CHOICES = {
     "batch_scope": ("global", "replica"),
     "rate_scope": ("job", "device"),
     "decimal": (".", ","),
+    "result_unit": ("tokens/s", "samples/s", "steps/s", "s per step"),
     "tuning": ("best rate at each batch", "each rate by itself"),
 }
 
@@ -39,6 +40,7 @@ class Draft:
         self.unlisted = len(raw.problems) - len(self.problems)
         self.found = {str(header): self._recognized(str(header)) for header in raw.frame.columns}
         self.named = np.zeros(len(raw.rows), bool)
+        self.per_replica = False
         self._numbers: dict[str, np.ndarray] = {}
         self._checked: set[str] = set()
 

@@ -1,4 +1,4 @@
-"""What a file does not say but implies: devices, replicas, tokens per sequence, what a batch counts.
+"""What a file does not say but implies: tokens per sequence, what a batch counts and whose it is.
 
 The identities: tokens/s * step time = tokens per step; tokens/s / (samples/s) = tokens per sample. An implied value
 counts only where it is the same in every row, within SPREAD.
@@ -7,10 +7,14 @@ counts only where it is the same in every row, within SPREAD.
 import numpy as np
 import pandas as pd
 
+from bsmath.sweeps.devices import devices, replicas
 from bsmath.sweeps.draft import Draft
 
 SPREAD = 0.03
 """Relative range within which a ratio counts as constant: rounding of printed times."""
+
+UNEVEN = "as it is no multiple of the replicas in every row"
+"""Why a batch is taken for one per replica."""
 
 LEAST_SEQ_LEN = 8
 """Smallest ratio of tokens to batch that is taken for a sequence length."""
@@ -18,43 +22,6 @@ LEAST_SEQ_LEN = 8
 SCALING = 0.3
 """Exponent of steps/s against devices at one batch from which that batch must be global: a batch per device would not
 get faster with more devices."""
-
-
-def devices(draft: Draft) -> np.ndarray | None:
-    """Devices of the job in each row, where the file or an answer says."""
-    if headers := draft.headers("num_devices"):
-        return draft.used(headers[0], "value ignored", "devices of the job")
-    if headers := draft.headers("placement"):
-        draft.notes[headers[0]] = "devices of the job: the sum of the digits"
-        return _digit_sum(draft.raw.frame[headers[0]])
-    if headers := draft.headers("data_parallel_size"):
-        return draft.used(headers[0], "value ignored", "replicas") * _model_parallel(draft)
-    if "num_devices" in draft.answers:
-        return np.full(len(draft.raw.rows), float(draft.answers["num_devices"]))
-    return None
-
-
-def replicas(draft: Draft) -> np.ndarray | None:
-    """Data-parallel replicas in each row; a device is one replica where no column says more."""
-    if headers := draft.headers("data_parallel_size"):
-        return draft.used(headers[0], "row left out", "replicas")
-    found = devices(draft)
-    return None if found is None else found / _model_parallel(draft)
-
-
-def _model_parallel(draft: Draft) -> np.ndarray:
-    product = np.ones(len(draft.raw.rows))
-    for header in draft.headers("model_parallel_size"):
-        product = product * np.nan_to_num(draft.used(header, "taken as 1", "devices per replica"), nan=1.0)
-    return product
-
-
-def _digit_sum(column: pd.Series) -> np.ndarray:
-    """Pollux writes the devices on each node as one digit each: 44 is eight devices on two nodes."""
-    codes, different = pd.factorize(column.astype(str))
-    sums = [sum(map(int, text)) if text.isascii() and text.isdigit() else np.nan for text in different]
-    found = np.array([*sums, np.nan], float)[codes]
-    return np.where(found > 0, found, np.nan)
 
 
 def batch_replicas(draft: Draft, header: str, values: np.ndarray, accum: np.ndarray | None) -> np.ndarray | float:
@@ -69,9 +36,17 @@ def batch_replicas(draft: Draft, header: str, values: np.ndarray, accum: np.ndar
     scope, why = (answer, "as answered") if answer else _implied_scope(draft, values, per_replica)
     if scope is None:
         text = f"Is {header!r} the batch of the whole job, or of one replica?"
-        scope, why = draft.ask("batch_scope", text, ("global", "replica"), "global"), "as no column says otherwise"
+        likely, why = ("global", "as no column says otherwise") if _splits(values, per_replica) else ("replica", UNEVEN)
+        scope = draft.ask("batch_scope", text, ("global", "replica"), likely)
     draft.notes[header] = f"the batch; {'of the whole job' if scope == 'global' else 'per replica'}, {why}"
+    draft.per_replica = scope == "replica"
     return 1.0 if scope == "global" else per_replica
+
+
+def _splits(values: np.ndarray, replicas: np.ndarray | float) -> bool:
+    """Whether every batch can be split evenly over its replicas; one that is counted per replica need not."""
+    rest = (values % replicas)[np.isfinite(values)]
+    return not (rest > 0).any()
 
 
 def _implied_scope(draft: Draft, values: np.ndarray, per_replica: np.ndarray) -> tuple[str | None, str]:
@@ -85,8 +60,18 @@ def _implied_scope(draft: Draft, values: np.ndarray, per_replica: np.ndarray) ->
         if fits[0] != fits[1]:
             return ("global" if fits[0] else "replica"), "as rate x step time says"
     if scales_with_devices(draft, values, per_replica):
+        if not _splits(values, per_replica):
+            return "replica", UNEVEN
         return "global", "as steps get faster with more devices at the same batch"
     return None, ""
+
+
+def added_up(draft: Draft, batch: np.ndarray) -> np.ndarray | float:
+    """Replicas whose steps a rate of steps adds up: those of a batch per replica at which it grows with the replicas."""
+    found = replicas(draft)
+    if not draft.per_replica or found is None:
+        return 1.0
+    return found if scales_with_devices(draft, batch / found, found) else 1.0
 
 
 def scales_with_devices(draft: Draft, values: np.ndarray, found: np.ndarray) -> bool:
@@ -96,7 +81,8 @@ def scales_with_devices(draft: Draft, values: np.ndarray, found: np.ndarray) -> 
         return False
     texts = draft.headers("model", "hardware", "precision", "text")
     frame = pd.DataFrame({"batch": values, "x": np.log(found), "y": np.log(rate)})
-    frame["key"] = draft.raw.frame[texts].astype(str).agg("|".join, axis=1).to_numpy() if texts else ""
+    named = draft.raw.frame[texts].astype(object).fillna("").astype(str)
+    frame["key"] = named.agg("|".join, axis=1).to_numpy() if texts else ""
     frame = frame[np.isfinite(frame["x"]) & np.isfinite(frame["y"]) & np.isfinite(frame["batch"])]
     centered = frame[["x", "y"]] - frame.groupby(["key", "batch"])[["x", "y"]].transform("mean")
     return bool(

@@ -1,7 +1,7 @@
 """Reader of tables drawn with pipes (Markdown, or boxes of a terminal), several to a document.
 
-Tables of one header are one table, told apart by the heading above each; of several headers the one with the most
-rows counts.
+Tables of one header are one table, told apart by the heading above each; of several headers the one that names a batch
+and a result counts, and of several such the one with the most rows.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections import defaultdict
 import numpy as np
 import pandas as pd
 
-from bsmath.sweeps import layout
+from bsmath.sweeps import columns, layout
 from bsmath.sweeps.model import Problem, RawTable, SweepError
 
 SECTION = "section"
@@ -28,11 +28,11 @@ def recognizes(head: str) -> bool:
 
 
 def read(data: bytes, name: str, decimal: str | None = None) -> RawTable:
-    """The rows under the header that has the most of them."""
+    """The rows under the header of a sweep that has the most of them."""
     tables = _tables(data.decode().translate(_BOX))
     if not tables:
         raise SweepError(f"{name} must have rows below the header line, got the header alone")
-    header = max(tables, key=lambda each: len(tables[each]))
+    header = max(tables, key=lambda each: (_score(each), len(tables[each])))
     kept, problems = [], []
     for number, section, fields in tables[header]:
         if len(fields) == len(header):
@@ -47,6 +47,10 @@ def read(data: bytes, name: str, decimal: str | None = None) -> RawTable:
     return RawTable(
         frame=_frame(header, kept), rows=np.array([each[0] for each in kept], int), problems=tuple(problems)
     )
+
+
+def _score(header: tuple[str, ...]) -> int:
+    return columns.score(columns.recognize(each, is_number=True).meaning for each in header)
 
 
 def _frame(header: tuple[str, ...], kept: list) -> pd.DataFrame:

@@ -48,7 +48,7 @@ class Problem:
     """Something that was not as it should be."""
 
     row: int | None
-    """Line in the file; None where the whole file is meant."""
+    """Line in the file, of JSON the number of the record; None where the whole file is meant."""
     column: str | None
     """Header; None where the whole row is meant."""
     what: str
@@ -64,7 +64,7 @@ class RawTable:
     frame: pd.DataFrame
     """Text or number columns under unique headers."""
     rows: np.ndarray
-    """Line in the file of each row."""
+    """Line in the file of each row; of JSON, the number of the record."""
     comments: tuple[str, ...] = ()
     """Comment lines above the header, without their mark."""
     decimal: str = "."
@@ -82,9 +82,9 @@ class Sweep:
     name: str
     """The file's name."""
     table: pd.DataFrame
-    """One row per usable source row: row (line in the file), series, tokens_per_step [tokens], tokens_per_second
-    [tokens/s, whole job], step_time [s], steps (to the target); num_devices, num_params, seq_len and learning_rate where
-    known; nan where the file has no value. Where the best rate of each batch is taken also censored (the run did not
+    """One row per usable source row: row (line in the file; of JSON, number of the record), series, tokens_per_step
+    [tokens], tokens_per_second [tokens/s, whole job], step_time [s], steps (to the target); num_devices, num_params, seq_len
+    [tokens], learning_rate, micro_batch_size [sequences, of one replica] and grad_accum_steps where known; nan where the file has no value. Where the best rate of each batch is taken also censored (the run did not
     arrive), steps_run (what it was given; inf where it diverged) and, where known, seed."""
     batch_unit: str
     """"tokens"; or "sequences" where the tokens per sequence are not known: then tokens_per_step counts sequences,

@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from bsmath.sweeps import infer
+from bsmath import flops
+from bsmath.sweeps import batches, columns, infer
+from bsmath.sweeps.columns import Found
 from bsmath.sweeps.draft import Draft
 
 KINDS = (
@@ -12,8 +14,24 @@ KINDS = (
     "samples_per_second",
     "samples_per_second_per_device",
     "steps_per_second",
+    "flops_per_second",
+    "flops_per_second_per_device",
 )
 """Meanings of columns that give a rate, the most direct first."""
+
+RESULT_UNITS = {
+    "tokens/s": "tokens_per_second",
+    "samples/s": "samples_per_second",
+    "steps/s": "steps_per_second",
+    "s per step": "step_time",
+}
+"""What a result whose unit the file does not name may count, and what it then means."""
+
+LEAST_PARAMS = 1e6
+"""Parameters from which a number in place of a model's name is its size."""
+
+MISMATCH = 1.5
+"""Ratio of the batch by rate and step time to that of the file from which one of them is not what it is taken for."""
 
 ALIKE = 0.03
 """Relative difference within which rate times step time is the batch."""
@@ -43,14 +61,46 @@ def tokens_per_second(draft: Draft, batch: np.ndarray, unit: str, alone: bool) -
     step_time = draft.numbers(times[0]) if times else nothing
     if times and header != times[0]:
         draft.notes[times[0]] = "the step time"
-    meaning = draft.found[header].meaning
+    meaning = draft.found[header].meaning or "tokens_per_second"
     if meaning == "step_time":
         return batch / values, values
     if meaning == "steps_per_second":
-        return batch * values, 1 / values
+        replicas = infer.added_up(draft, batch)
+        if np.max(replicas) > 1:
+            draft.notes[header] = "the throughput; the steps of all replicas, added up"
+            what = f"{header!r} grows with the replicas although each has its own batch"
+            draft.warn(what, "taken for the sum of the replicas' steps", header)
+        return batch * values / replicas, replicas / values
     if meaning.startswith("samples"):
         values = values * _tokens_per_sample(draft, batch, unit)
-    return values * _devices(draft, header, values, batch, step_time), step_time
+    if meaning.startswith("flops"):
+        values = values / flops.flops_per_token(_parameters(draft, header, alone))
+    rate = values * _devices(draft, header, values, batch, step_time)
+    if unit == "tokens" or meaning.startswith("samples"):
+        _compare(draft, header, rate, batch)
+    return rate, step_time
+
+
+def settle(draft: Draft) -> None:
+    """A result without a unit becomes what it is said to count, where the file has no other result."""
+    for header in draft.headers("result")[:1]:
+        if not any(found.meaning in columns.RESULTS - {"result"} for found in draft.found.values()):
+            units = {unit: Found(meaning=meaning, unit=unit) for unit, meaning in RESULT_UNITS.items()}
+            text = f"What does {header!r} count? The file does not say."
+            draft.found[header] = units[draft.ask("result_unit", text, tuple(units), "tokens/s")]
+
+
+def _compare(draft: Draft, header: str, rate: np.ndarray, batch: np.ndarray) -> None:
+    """Say where the rate over the steps per second is not the batch but several times it, or a part of it."""
+    for steps in draft.headers("steps_per_second", "step_time")[:1]:
+        times = draft.numbers(steps) if draft.found[steps].meaning == "step_time" else 1 / draft.numbers(steps)
+        ratio = rate * times / batch
+        ratio = np.median(ratio[np.isfinite(ratio)]) if np.isfinite(ratio).any() else 1.0
+        if not 1 / MISMATCH < ratio < MISMATCH:
+            what = f"by {header!r} and {steps!r} a step has {ratio:.3g} times the batch"
+            draft.warn(
+                f"{what}; it may be that of one device or micro-batch", "the batch was used as it stands", header
+            )
 
 
 def _chosen(draft: Draft) -> str | None:
@@ -77,10 +127,26 @@ def _tokens_per_sample(draft: Draft, batch: np.ndarray, unit: str) -> np.ndarray
     return batch / draft.numbers(sequences[0]) if sequences else infer.seq_len(draft, batch) or np.nan
 
 
+def _parameters(draft: Draft, header: str, alone: bool) -> np.ndarray | float:
+    """N of each row: a column, or a model that is named by its size."""
+    sizes = [each for each in draft.headers("model") if (np.nan_to_num(draft.numbers(each)) >= LEAST_PARAMS).all()]
+    named = next(iter([*draft.headers("num_params"), *sizes]), None)
+    if named is None:
+        needed = "in a column such as num_params (tokens/s = FLOP/s / (6 N))"
+        rule = f"have the parameters of the model beside {header[:40]!r}, {needed}"
+        if alone:
+            raise draft.error(rule, f"the columns {batches.listed(draft)}")
+        return np.nan
+    draft.notes[named] = "the parameters N: tokens/s = FLOP/s / (6 N)"
+    high = "tokens/s are too high where it counts attention, by a third where it counts full recomputation"
+    draft.warn(f"{header!r} was turned into tokens by 6 FLOPs per parameter", high, header)
+    return draft.numbers(named)
+
+
 def _devices(draft: Draft, header: str, values, batch, step_time) -> np.ndarray | float:
     """Factor from a rate to that of the whole job."""
     found = infer.devices(draft)
-    if draft.found[header].meaning.endswith("_per_device"):
+    if (draft.found[header].meaning or "").endswith("_per_device"):
         if found is None:
             text = "On how many devices did this run? The file gives its rate per device."
             found = float(draft.ask("num_devices", text, default="1"))

@@ -74,6 +74,9 @@ def names(draft: Draft, batch: np.ndarray, usable: np.ndarray, chosen: list[str]
     codes, combination = _combinations(draft, frame, batch[usable], chosen or [])
     if chosen is None:
         chosen = _chosen(draft, codes, len(frame))
+        if codes["batch"].nunique() == 1 and not chosen and (others := _others(draft, frame)):
+            chosen = others
+            codes, combination = _combinations(draft, frame, batch[usable], others)
     key = _key(codes, chosen)
     _name_confounders(draft, codes, key, chosen)
     if codes.groupby(key)["batch"].nunique().max() == 1:
@@ -86,6 +89,11 @@ def names(draft: Draft, batch: np.ndarray, usable: np.ndarray, chosen: list[str]
     first[by_row[::-1]] = np.arange(len(by_row))[::-1]
     labels = [_label(draft, frame.iloc[position], chosen) for position in first]
     return pd.Series(pd.array(labels, dtype="str").take(by_row))
+
+
+def _others(draft: Draft, frame: pd.DataFrame) -> list[str]:
+    """Columns that tell rows of one batch apart: other models and other hardware are no repeats."""
+    return [header for header in draft.headers("model", "hardware", "precision") if frame[header].nunique() > 1]
 
 
 def _combinations(

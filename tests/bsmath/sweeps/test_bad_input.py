@@ -46,7 +46,9 @@ CELLS = "8 16 32768 0 -1 nan inf OOM N/A - 1e308 1e-308 9e999 4k 1,5 719.1ms 2^2
         (b"batch_tokens,tok/s\n", "f.csv must have usable rows below its header line, got none"),
         (b"1 8.1\n2 7.9\n", "f.csv must hold a table with a header line, or benchmark lines, "
          "got numbers without a header line"),
-        (b'{"a": 1,\n"b": 2}', "f.csv must hold a table with a header line, or benchmark lines, got JSON or a log"),
+        (b"{'loss': 1,\n'b': 2}", "f.csv must hold a table with a header line, or benchmark lines, got JSON or a log"),
+        (b'{"x": 1,\n"y": 2}', "f.csv must hold measurements over batch size, such as a list of objects with a batch and "
+         "a rate or a step time, got an object with the keys x, y"),
         (b"tok/s,x\n1,2\n2,3\n", "f.csv must have a batch column such as batch_tokens, batch_size with seq_len, or "
          "micro_batch with accum and replicas, got the columns tok/s, x"),
         (b"batch_tokens,loss\n1,2\n2,3\n", "f.csv must have a result column (tokens_per_s, tokens_per_s_per_gpu, "

@@ -40,8 +40,9 @@ def test_every_throughput_table_reads_with_at_most_one_question(path):
 
 def test_gavel_names_its_zeros_and_tells_hardware_workload_and_devices_apart():
     sweep = read(DATA / "2_throughput" / "gavel_isolated_throughputs.csv")
-    zeros = [problem for problem in sweep.problems if problem.column == "steps_per_s"]
-    assert len(zeros) == 4 and all(problem.what == "'0' is not a positive number" for problem in zeros)
+    said = [problem for problem in sweep.problems if problem.column == "steps_per_s"]
+    assert [problem.what for problem in said[:-1]] == 4 * ["'0' is not a positive number"]
+    assert said[-1].action == "taken for the sum of the replicas' steps"
     assert "LM · v100 · 1 GPU" in sweep.series
     assert [question.key for question in sweep.questions] == ["seq_len"]
 
@@ -73,6 +74,48 @@ def test_pollux_placements_are_series_of_local_batch_times_replicas(model, least
 def test_pollux_scalability_is_told_apart_by_replicas_and_nodes():
     sweep = read(DATA / "2_throughput" / "pollux_bert_scalability.csv")
     assert len(sweep.series) == 36 and sweep.series[0] == "6 replicas · 6 nodes"
+
+
+@pytest.mark.parametrize("name", ["gavel_isolated_throughputs.csv", "gavel_physical_cluster_throughputs.json"])
+def test_gavel_counts_the_steps_of_all_replicas_and_is_read_alike_from_both_files(name):
+    table = read(DATA / "2_throughput" / name, seq_len=1).table.set_index(["series", "tokens_per_step"])
+    # k80, ResNet-18, batch 16: 4.907044539 steps/s on one GPU; on two 8.758230832, each replica's own steps added up.
+    assert table.loc[("ResNet-18 · k80 · 1 GPU", 16), "tokens_per_second"] == pytest.approx(16 * 4.907044539)
+    assert table.loc[("ResNet-18 · k80 · 2 GPUs", 32), "tokens_per_second"] == pytest.approx(16 * 8.758230832)
+
+
+def test_gavel_leaves_out_jobs_that_share_a_device():
+    sweep = read(DATA / "2_throughput" / "gavel_physical_cluster_throughputs.json", seq_len=1)
+    assert any(problem.what == "10,338 rates are of two jobs that share a device" for problem in sweep.problems)
+    assert len(sweep.series) == 102 and len(sweep.table) == 476
+
+
+def test_pollux_rates_are_those_of_all_replicas_and_keep_their_micro_batch():
+    sweep = read(DATA / "2_throughput" / "pollux_bert_scalability.csv", seq_len=1)
+    row = sweep.table.set_index("row").loc[2]  # 6 replicas of 4 samples in 1.4923269 s
+    assert (row["tokens_per_step"], row["num_devices"], row["micro_batch_size"]) == (24, 6, 4)
+    assert row["tokens_per_second"] == pytest.approx(24 / 1.4923269003629684)
+
+
+def test_fms_fsdp_gives_the_job_s_rate_from_that_of_one_of_its_128_gpus():
+    sweep = read(DATA / "2_throughput" / "tables" / "fms-fsdp_tables.md", seq_len=1)
+    assert {question.key for question in sweep.questions} == {"batch_scope", "throughput_column"}
+    row = sweep.table.set_index("series").loc["7b"]  # 4,550 tokens/s of each GPU
+    assert (row["tokens_per_second"], row["num_devices"]) == (4550 * 128, 128)
+
+
+def test_caikit_says_that_its_columns_contradict_each_other():
+    sweep = read(DATA / "2_throughput" / "tables" / "caikit_llama2-7b_tables.md", seq_len=1)
+    assert sweep.table["tokens_per_second"].tolist() == [21.325, 21.333, 21.44, 20.939, 29.332]
+    assert any("a step has" in problem.what for problem in sweep.problems)
+
+
+@pytest.mark.parametrize("name", ["torchtitan_llama3-8b_h200_202506.md", "torchtitan_llama3_h100_202412.md"])
+def test_torchtitan_s_tables_lack_a_batch_and_are_told_so(name):
+    with pytest.raises(
+        sweeps.SweepError, match="must have a batch column such as batch_tokens, .*got the columns .*TPS/GPU"
+    ):
+        read(DATA / "2_throughput" / "tables" / name)
 
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("*/*.*")) + sorted(DATA.glob("*/*/*.*")), ids=lambda path: path.name)
