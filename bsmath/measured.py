@@ -201,29 +201,36 @@ def fitted_changes(scenario: Scenario, found: Measurement) -> tuple[dict, str]:
         fit = found.fit
         changes = {"critical_batch_size": fit.critical_batch_size, "min_steps": fit.min_steps, "goal": "target"}
         return changes, ""
+    return _rate_changes(scenario, found)
+
+
+def _rate_changes(scenario: Scenario, found: Measurement) -> tuple[dict, str]:
+    """Fixed time and plateau of a throughput fit as scenario fields, whatever the scenario's job adds to both."""
     fit = found.fit
     fixed = fit.fixed_time_at(outlook(scenario).tokens_per_step) if fit.curved else fit.fixed_time
-    changes = {"fixed_time": fixed, "micro_batch_time": 0.0}
+    changes = {"micro_batch_time": 0.0}
     low, high = RANGES["num_params"]
     if found.num_params and low <= found.num_params <= high and scenario.active_params == scenario.num_params:
         changes["num_params"] = found.num_params
     said = [CURVED] if fit.curved else []
-    padded = batch.padded_tokens(fit.plateau, scenario.padding_fraction)
-    run = scenario.change(**{name: value for name, value in changes.items() if name != "fixed_time"})
-    solved = step_costs.raw_plateau(run, padded)
-    if solved is None or step_costs.effective(run.change(fixed_time=0), solved)[0] > fixed:
+    run = scenario.change(**changes, fixed_time=0)
+    wanted = batch.padded_tokens(fit.plateau, scenario.padding_fraction)
+    raw = step_costs.raw_plateau(run, wanted)
+    if raw is None or step_costs.effective(run, raw)[0] > fixed:
         changes["network_bandwidth"] = RANGES["network_bandwidth"][1]
-        run = run.change(network_bandwidth=changes["network_bandwidth"])
-        solved = step_costs.raw_plateau(run, padded) or padded
         said.append(FASTER_NETWORK)
-    exposed = step_costs.effective(run.change(fixed_time=0), solved)[0]
-    changes["fixed_time"] = max(fixed - exposed, 0.0)  # the sweep's fixed time holds its communication
-    devices = batch.num_devices(run.data_parallel_size, run.model_parallel_size)
-    mfu = flops.mfu(solved, flops.flops_per_token(run.active_params), run.peak_flops, devices)
+        run = run.change(network_bandwidth=changes["network_bandwidth"])
+        raw = step_costs.raw_plateau(run, wanted) or wanted
+    # The sweep's fixed time holds its communication.
+    changes["fixed_time"] = max(fixed - step_costs.effective(run, raw)[0], 0.0)
+    mfu = flops.mfu(
+        raw,
+        flops.flops_per_token(run.active_params),
+        run.peak_flops,
+        batch.num_devices(run.data_parallel_size, run.model_parallel_size),
+    )
     low, high = RANGES["mfu"]
     if low <= mfu <= high:
-        changes["mfu"] = mfu
-    else:
-        changes["accelerator"] = repr(run.peak_flops * mfu / run.mfu)
-        said.append(STAND_IN if mfu > high else FAR_BELOW)
-    return changes, " ".join(said)
+        return changes | {"mfu": mfu}, " ".join(said)
+    said.append(STAND_IN if mfu > high else FAR_BELOW)
+    return changes | {"accelerator": repr(run.peak_flops * mfu / run.mfu)}, " ".join(said)

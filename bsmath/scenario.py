@@ -137,7 +137,7 @@ class Scenario:
     precision: str = "bf16"
     """Number format of the matmuls, `bf16` or `fp8`: which dense peak counts."""
     recompute: str = "selective"
-    """Activations that the backward pass computes again: `none`, `selective` (attention scores, as FlashAttention does) or
+    """Activations that the backward pass computes again: `none`, `selective` (attention scores, which FlashAttention never keeps) or
     `full` (everything but each layer's input)."""
     zero_stage: int = 0
     """What data-parallel replicas share out: 0 nothing, 1 optimizer states, 2 gradients too, 3 weights too (FSDP)."""

@@ -135,7 +135,7 @@ def _memory(scenario: Scenario) -> None:
         "Recomputation",
         ("none", "selective", "full"),
         required=True,
-        help="Activation checkpointing. `selective`: attention scores, as FlashAttention does. `full`: whole layers.",
+        help="Activation checkpointing. `selective`: attention scores are not kept (FlashAttention, Megatron's selective). `full`: whole layers.",
         **state.choice("recompute"),
     )
     st.segmented_control(
