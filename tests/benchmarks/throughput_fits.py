@@ -39,7 +39,7 @@ def rows(path: Path):
     except sweeps.SweepError as error:
         print(f"{path.name}: {error}")
         return
-    for series in sweep.series:
+    for series in sweep.series if sweep.has_throughput else ():
         found = measured.measurement(sweep, series, "tokens_per_second")
         row = {"file": path.name, "series": series, "batches": len(found.points)}
         if found.fit is None:
@@ -67,6 +67,8 @@ def main() -> None:
         summary = table.groupby("verdict")[errors].median().assign(series=table.groupby("verdict").size())
         print("\nMedians over the series of each verdict\n", summary.to_string(float_format="{:.3f}".format, na_rep=""))
     holds = table[table["verdict"].isin(step_verdict.LINEAR)].dropna(subset=["leave_one_out"])
+    if holds.empty:
+        return
     good = table[table["verdict"].isin((*step_verdict.LINEAR, step_verdict.OVERLAP, step_verdict.SLOW))]
     print(
         f"\nThe straight line holds in {len(holds)} of {len(table)} series: medians {holds['leave_one_out'].median():.1%} leave-one-out "
