@@ -124,7 +124,8 @@ def _overhead(fit: StepTimeFit, level: float) -> str:
 
 
 def _broken(fit: StepTimeFit, level: float) -> str:
-    return "Without the broken points a straight line describes this sweep."
+    which = "points" if len(fit.broken) > 1 else "point"
+    return f"Without the broken {which} a straight line describes this sweep."
 
 
 def _overlap(fit: StepTimeFit, level: float) -> str:

@@ -71,6 +71,8 @@ def _consequences(scenario: Scenario, run: Outlook, one: Measurement) -> None:
     gain, *gains = meant.gain
     plateau, half = meant.unweighted
     doubled = f"Doubling this run's batch would raise the rate by **{text.percent(gain)}** ({text.between(*gains, text.percent)})."
+    if one.fit.fall:
+        doubled = "Beyond its best batch the rate falls, so the fit says nothing of larger ones."
     if mfu > 1:
         st.markdown(
             f"Its plateau is {text.times(mfu)} what {text.plural(run.num_devices, 'device')} of this scenario can do at their peak with "

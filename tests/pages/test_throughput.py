@@ -160,3 +160,14 @@ def test_equal_splits_keep_the_larger_micro_batch_first():
     app = page({}, "splits")
     table = next(one.value for one in app.dataframe if "Accumulation" in one.value)
     assert table["Micro-batch [sequences]"].tolist() == sorted(table["Micro-batch [sequences]"], reverse=True)
+
+
+def test_a_falling_sweep_promises_nothing_beyond_its_best_batch():
+    sizes = [2048 * 2**i for i in range(6)]
+    rows = [(size, round(size / (0.05 + size / 1e5))) for size in sizes] + [(2048 * 64, 60_000)]
+    text = "batch_tokens,tokens_per_s\n" + "\n".join(f"{batch},{rate}" for batch, rate in rows)
+    app = opened("pages/upload.py")
+    app.text_area(key="pasted").set_value(text).run()
+    next(button for button in app.button if button.label == "Read the pasted text").click().run()
+    app.switch_page("pages/throughput.py").run()
+    assert "Beyond its best batch the rate falls" in said(app)
