@@ -9,7 +9,7 @@ from bsmath.sweeps.columns import recognize
 BLOOM = (
     "GBS,seq_len,n_gpus,TFLOPs{}\n16,2048,384,8.04{}\n192,2048,384,73{}\n512,2048,384,113{}\n2048,2048,384,149.8{}\n"
 )
-"""BLOOM-176B on 384 A100s (github.com/bigscience-workshop/bigscience, train/tr11-176B-ml)."""
+"""BLOOM-176B on 384 A100s (https://github.com/bigscience-workshop/bigscience)."""
 
 
 def read(text, **answers):
