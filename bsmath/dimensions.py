@@ -27,9 +27,9 @@ def read(text: str) -> Architecture:
     for part in text.replace(",", " ").split():
         name, _, written = part.partition("=")
         if name not in _KINDS or not written:
-            known = ", ".join(_KINDS)
             raise ValueError(
-                f"architecture must be the name of a model with dimensions or name=number for {known}, got {part[:60]!r}"
+                "architecture must be the name of a model with dimensions or name=number for "
+                f"{', '.join(REQUIRED)} and the like, got {part[:60]!r}"
             )
         values[name] = _value(name, written)
     missing = [name for name in REQUIRED if name not in values]

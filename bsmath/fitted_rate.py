@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bsmath import batch, flops, step_fit
-from bsmath.measured import Measurement
+from bsmath import batch, flops
+from bsmath.measured import Measurement, own_params
 from bsmath.outlook import Outlook
 from bsmath.scenario import Scenario
 
@@ -28,16 +28,13 @@ def consequences(scenario: Scenario, run: Outlook, found: Measurement) -> Fitted
     """None where two batch sizes leave nothing to say, or the plateau is infinite."""
     if found.fit is None or found.fit.line.exact or not np.isfinite(found.fit.plateau):
         return None
-    params = scenario.active_params
-    if found.num_params and scenario.active_params == scenario.num_params:
-        params = found.num_params
+    params = own_params(scenario, found) or scenario.active_params
     plateaus = batch.padded_tokens(np.array([found.fit.plateau, *found.bounds["plateau"]]), scenario.padding_fraction)
     work = flops.flops_per_token(params)
     shares = flops.mfu(plateaus, work, scenario.peak_flops, run.num_devices)
-    used = found.points[~found.points["tokens_per_step"].isin(found.fit.broken + found.fit.beyond)]
     return FittedRate(
         mfu=tuple(map(float, shares)),
         active_params=params,
         gain=found.fit.doubling_gain(run.tokens_per_step),
-        unweighted=step_fit.fit_unweighted(used["tokens_per_step"], used["median"]),
+        unweighted=found.unweighted,
     )

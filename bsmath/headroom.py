@@ -66,7 +66,7 @@ def fastest_range(scenario: Scenario, run: Outlook, matmul_efficiency: float | N
     floor = batch.tokens_per_step(scenario.data_parallel_size, scenario.seq_len, scenario.padding_fraction)
     ends = []
     for fixed, knee in ((shortest, min(known)), (longest, max(known))):
-        limit = throughput.plateau_from_rate(run.padded_tokens_per_step, _padded_rate(run), fixed)
+        limit = throughput.plateau_from_rate(run.padded_tokens_per_step, run.padded_tokens_per_second, fixed)
         half = throughput.half_batch(fixed, limit, scenario.padding_fraction)
         ends.append(max(float(throughput.fastest_batch(half, knee)), floor))
     return Fastest(
@@ -74,7 +74,3 @@ def fastest_range(scenario: Scenario, run: Outlook, matmul_efficiency: float | N
         critical_batch_size=(min(known), max(known)),
         tokens_per_step=tuple(ends),
     )
-
-
-def _padded_rate(run: Outlook) -> float:
-    return run.padded_tokens_per_step / run.step_time

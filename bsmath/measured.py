@@ -64,6 +64,12 @@ class Measurement:
         return {} if self.fit.line.exact else self.fit.interval()
 
     @cached_property
+    def unweighted(self) -> tuple[float, float]:
+        """Plateau and B_half of an ordinary fit of the rates to the points that the fit uses, for comparison."""
+        used = self.points[~self.points["tokens_per_step"].isin(self.fit.broken + self.fit.beyond)]
+        return step_fit.fit_unweighted(used["tokens_per_step"], used["median"])
+
+    @cached_property
     def curve(self) -> pd.DataFrame:
         """The fit and its 90 % interval from a third of the smallest to three times the largest batch measured.
 
@@ -190,6 +196,13 @@ def refusal(found: Measurement) -> str:
     return ""
 
 
+def own_params(scenario: Scenario, found: Measurement) -> float | None:
+    """The parameters that the file names, if they can stand for the scenario's: one possible number, and a dense model."""
+    low, high = RANGES["num_params"]
+    possible = found.num_params and low <= found.num_params <= high and scenario.active_params == scenario.num_params
+    return found.num_params if possible else None
+
+
 def fitted_changes(scenario: Scenario, found: Measurement) -> tuple[dict, str]:
     """The scenario fields that this fit sets, and a sentence on what else had to give way.
 
@@ -209,9 +222,8 @@ def _rate_changes(scenario: Scenario, found: Measurement) -> tuple[dict, str]:
     fit = found.fit
     fixed = fit.fixed_time_at(outlook(scenario).tokens_per_step) if fit.curved else fit.fixed_time
     changes = {"micro_batch_time": 0.0}
-    low, high = RANGES["num_params"]
-    if found.num_params and low <= found.num_params <= high and scenario.active_params == scenario.num_params:
-        changes["num_params"] = found.num_params
+    if own := own_params(scenario, found):
+        changes["num_params"] = own
     said = [CURVED] if fit.curved else []
     run = scenario.change(**changes, fixed_time=0)
     wanted = batch.padded_tokens(fit.plateau, scenario.padding_fraction)

@@ -1,7 +1,6 @@
 """The memory of a scenario's device: what the step needs, what fits, and what a smaller micro-batch frees."""
 
 import dataclasses
-import math
 from dataclasses import dataclass
 from functools import partial
 
@@ -75,8 +74,7 @@ def outlook(scenario: Scenario, shape: ModelShape) -> MemoryOutlook:
     available = None if scenario.device is None else scenario.device.memory
     largest = None
     if available is not None:
-        room = max(available - one.states, 0) * scenario.micro_batch_size
-        largest = tuple(math.floor(room / each) for each in one.per_batch[::-1])
+        largest = memory_plan.fitting_micro_batch(available, one, scenario.micro_batch_size)
     return MemoryOutlook(estimate=one, available=available, largest_micro_batch=largest)
 
 

@@ -112,9 +112,13 @@ def largest_micro_batch(memory, **job) -> tuple[int, int]:
     **job
         The parameters of `estimate` but for `micro_batch_size`.
     """
-    one = estimate(micro_batch_size=1, **job)
-    low, high = one.per_batch
-    room = _room(memory, one)
+    return fitting_micro_batch(memory, estimate(micro_batch_size=1, **job), 1)
+
+
+def fitting_micro_batch(memory, run: MemoryEstimate, micro_batch_size: int) -> tuple[int, int]:
+    """As `largest_micro_batch`, from the estimate at another micro-batch: activations and logits are proportional to it."""
+    low, high = run.per_batch
+    room = _room(memory, run) * micro_batch_size
     return math.floor(room / high), math.floor(room / low)
 
 

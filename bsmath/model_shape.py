@@ -72,7 +72,7 @@ def readings(scenario: Scenario, run: Outlook, architecture: Architecture) -> pd
             full, scenario.recompute
         ),
     }
-    padded = run.padded_tokens_per_step / run.step_time
+    padded = run.padded_tokens_per_second
     job = scenario.peak_flops, run.num_devices
     return pd.DataFrame(
         [

@@ -67,6 +67,11 @@ class Outlook:
     """Device hours times their price; None while no price is typed."""
 
     @property
+    def padded_tokens_per_second(self) -> float:
+        """Whole job, padding included: what MFU counts. [padded tokens/s]"""
+        return self.padded_tokens_per_step / self.step_time
+
+    @property
     def device_hours(self) -> float:
         """Devices times hours."""
         return self.num_devices * self.seconds / 3600

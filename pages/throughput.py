@@ -2,15 +2,16 @@
 
 import streamlit as st
 
-from bsmath import bloom, curves, memory_outlook, model_shape, throughput
+from bsmath import bloom, curves, headroom, memory_outlook, model_shape, throughput
 from pages.charts.throughput import rate_figure
 from pages.ui import dimensions, here, loaded, measure, memory, rate_words, shell, split, state, step, text, work
 
 scenario = state.scenario()
 run = shell.frame(scenario, "pages/throughput.py")
+fastest = headroom.fastest_range(scenario, run, scenario.matmul_ceiling)
 most = throughput.batch_at_plateau_fraction(0.9, run.half_batch)
 
-st.markdown(rate_words.rate_verdict(scenario, run))
+st.markdown(rate_words.rate_verdict(scenario, run, fastest))
 shell.metrics(
     (
         "Plateau [tok/s]",
@@ -50,7 +51,7 @@ st.markdown(
     "(compute-bound). A flat rate cannot choose a batch; goodput can: it is the rate times the share of tokens that still "
     "teach, and it peaks at B_fast."
 )
-shell.paragraphs(rate_words.fastest_open(scenario, run))
+shell.paragraphs(rate_words.fastest_open(scenario, run, fastest))
 shell.view_switches()
 
 step.section(scenario, run, table["tokens_per_step"])

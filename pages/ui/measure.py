@@ -135,7 +135,7 @@ def implied(scenario: Scenario, run: Outlook, shape: ModelShape) -> None:
     if warning := rate_words.sparse_peak(scenario):
         st.warning(warning)
     peak = scenario.peak_flops
-    padded = run.padded_tokens_per_step / run.step_time
+    padded = run.padded_tokens_per_second
     dense = flops.active_params(padded, run.mfu, peak, run.num_devices)
     sparse = flops.active_params(padded, run.mfu, 2 * peak, run.num_devices)
     half = flops.mfu(padded, run.flops_per_token, 2 * peak, run.num_devices)

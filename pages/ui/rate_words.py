@@ -1,12 +1,13 @@
 """The sentences of the Throughput page: what a larger batch would gain, which batch is fastest, what an MFU may not be."""
 
 from bsmath import batch, flops, headroom, presets, step_costs, throughput
+from bsmath.headroom import Fastest
 from bsmath.outlook import Outlook
 from bsmath.scenario import Scenario
 from pages.ui import text
 
 
-def rate_verdict(scenario: Scenario, run: Outlook) -> str:
+def rate_verdict(scenario: Scenario, run: Outlook, fastest: Fastest) -> str:
     """Whether a larger batch would raise the rate, in one sentence."""
     gain = throughput.plateau_fraction(2 * run.tokens_per_step, run.half_batch) / run.plateau_fraction
     reached = f"**{text.percent(run.plateau_fraction)} of the plateau's rate is reached"
@@ -21,8 +22,8 @@ def rate_verdict(scenario: Scenario, run: Outlook) -> str:
     if run.plateau_fraction >= 0.9:
         return (
             f"**This run is compute-bound**: doubling the batch gives {_doubling_gain(scenario, run, gain - 1)}; "
-            f"{text.rate(run.padded_tokens_per_step / run.step_time)}{_padded(scenario)} at MFU {text.percent(run.mfu)} imply "
-            f"**N = {text.count(scenario.active_params)}** by 6N{_fastest_span(scenario, run)}. "
+            f"{text.rate(run.padded_tokens_per_second)}{_padded(scenario)} at MFU {text.percent(run.mfu)} imply "
+            f"**N = {text.count(scenario.active_params)}** by 6N{_fastest_span(scenario, fastest)}. "
             f"{reached}:** MFU {text.percent(run.mfu)} is this run's, the plateau's is {text.percent(run.plateau_mfu)}."
         )
     if run.compute_bound:
@@ -46,11 +47,10 @@ def _doubling_gain(scenario: Scenario, run: Outlook, gain: float) -> str:
     )
 
 
-def _fastest_span(scenario: Scenario, run: Outlook) -> str:
+def _fastest_span(scenario: Scenario, found: Fastest) -> str:
     """The range of the fastest batch, as the end of a sentence."""
     if scenario.goal == "budget":
         return ""
-    found = _fastest(scenario, run)
     low, high = found.tokens_per_step
     return (
         f"; the batch that reaches the target soonest is **{text.count(low)} to {text.tokens(high)}**, over t_fixed from "
@@ -59,19 +59,14 @@ def _fastest_span(scenario: Scenario, run: Outlook) -> str:
     )
 
 
-def _fastest(scenario: Scenario, run: Outlook) -> headroom.Fastest:
-    return headroom.fastest_range(scenario, run, scenario.matmul_ceiling)
-
-
 def _padded(scenario: Scenario) -> str:
     return " (padded)" if scenario.padding_fraction else ""
 
 
-def fastest_open(scenario: Scenario, run: Outlook) -> str:
+def fastest_open(scenario: Scenario, run: Outlook, found: Fastest) -> str:
     """Which batch is fastest, as a range over what the scenario only assumes."""
     if scenario.goal == "budget":
         return ""
-    found = _fastest(scenario, run)
     low, high = found.tokens_per_step
     sequence = batch.tokens_per_step(1, scenario.seq_len, scenario.padding_fraction)
     best = f"at {text.duration(run.fixed_time)} and {text.count(scenario.critical_batch_size)} it is B_fast = {text.tokens(run.fastest_batch)}"

@@ -14,7 +14,7 @@ def section(scenario: Scenario, run: Outlook, shape: ModelShape) -> None:
     count = exact_flops.exact_flops_per_token(shape.architecture, scenario.seq_len)
     share = flops.attention_share(count.attention, scenario.active_params)
     st.markdown(
-        f"This run's {text.rate(run.padded_tokens_per_step / run.step_time)} (padded) read by every usual count. Attention's "
+        f"This run's {text.rate(run.padded_tokens_per_second)} (padded) read by every usual count. Attention's "
         f"scores add {text.percent(share)} to 6N at sequences of {scenario.seq_len:,}: an MFU that counts them is that much "
         "higher at the same speed, and must not be compared with one by 6N."
     )
