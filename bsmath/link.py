@@ -17,7 +17,12 @@ VERSION = 1
 OLD_DEFAULTS: dict[int, dict] = {1: {}}
 """For each version, the defaults that have changed since: a field not named here still has that version's default."""
 
-VIEW_CHOICES = {"batch_unit": ("tokens", "sequences"), "batch_scale": ("log", "linear")}
+VIEW_CHOICES = {
+    "batch_unit": ("tokens", "sequences"),
+    "batch_scale": ("log", "linear"),
+    "laws_over": ("tokens", "parameters", "loss"),
+    "noise_average": ("window", "0.9", "0.99", "0.999"),
+}
 """The words that a view switch may hold, its default first."""
 
 RESERVED = ("embed", "embed_options")
@@ -35,6 +40,10 @@ class View:
     """Whether batch axes count tokens or sequences."""
     batch_scale: str = "log"
     """Whether batch axes are logarithmic."""
+    laws_over: str = "tokens"
+    """What the chart of published laws runs over: tokens D, parameters N or loss L."""
+    noise_average: str = "window"
+    """How the noise scale is averaged along a log: a window around each row, or an exponential average with this decay per row."""
 
     def __post_init__(self):
         for name, known in VIEW_CHOICES.items():

@@ -24,7 +24,7 @@ CHOICES = {
 }
 """The words that a field may hold."""
 
-OPTIONAL = ("network_bandwidth", "price_per_device_hour")
+OPTIONAL = ("network_bandwidth", "price_per_device_hour", "target_loss")
 """Fields that may be left open."""
 
 RANGES = {
@@ -56,6 +56,7 @@ RANGES = {
     "capacity_factor": (0.1, 100),
     "expert_parallel_size": (1, 1e5),
     "price_per_device_hour": (0, 1e4),
+    "target_loss": (0.1, 20),
     "zero_stage": (0, 3),
     "micro_batch_time": (0, 100),
     "network_bandwidth": (1e6, 1e15),
@@ -149,6 +150,8 @@ class Scenario:
     """What one device sends to its data-parallel neighbor, one way; None takes the accelerator's link or a usual fabric. [bytes/s]"""
     overlap: float = 1.0
     """Share of the backward pass behind which communication can hide; 1 is the ideal."""
+    target_loss: float | None = None
+    """Loss at the end of the run, for published laws that are written in it; None leaves them out. [nats/token]"""
 
     def __post_init__(self):
         for follower, leader in FOLLOWERS.items():

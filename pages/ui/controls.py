@@ -83,6 +83,11 @@ def _hardware(scenario: Scenario) -> None:
         "Goal", ("target", "budget"), required=True, help="A target loss, or a token budget.", **state.choice("goal")
     )
     _slid("Token budget", "token_budget", BUDGETS, "D, real tokens; used where the goal is a budget.")
+    _typed(
+        "Target loss [nats/token]",
+        "target_loss",
+        "L at the end of the run, for published laws that are written in it. Empty leaves those out.",
+    )
     _typed("Price per device-hour", "price_per_device_hour", "Any currency. Cost is shown only once this is typed.")
 
 

@@ -15,7 +15,7 @@ VERSION_1 = {
     "surge_peak_batch": 1e6, "weight_decay": 0.1, "beta1": 0.9, "beta2": 0.95, "warmup_tokens": 1e9, "clip_norm": 1.0,
     "num_experts": 64, "top_k": 8, "capacity_factor": 1.25, "expert_parallel_size": 1, "price_per_device_hour": None,
     "architecture": "", "precision": "bf16", "recompute": "selective", "zero_stage": 0, "gradient_dtype": "bf16",
-    "micro_batch_time": 0.0, "network_bandwidth": None, "overlap": 1.0,
+    "micro_batch_time": 0.0, "network_bandwidth": None, "overlap": 1.0, "target_loss": None,
 }  # fmt: skip
 
 
