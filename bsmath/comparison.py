@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 
 from bsmath.branching import Branch
-from bsmath.critical import HyperbolaFit
+from bsmath.hyperbola_fit import HyperbolaFit
 from bsmath.logs.noise import LATE, NoiseLog
 
 HYPERBOLA, NOISE, BRANCHED = "hyperbola", "noise scale", "branched run"

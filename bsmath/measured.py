@@ -8,19 +8,13 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from bsmath import batch, critical, flops, step_costs, step_fit, step_verdict, sweeps
-from bsmath.critical import HyperbolaFit
+from bsmath import batch, flops, step_costs, step_fit, step_verdict, sweeps
+from bsmath.hyperbola_fit import HyperbolaFit
+from bsmath.measured_steps import steps_of
 from bsmath.outlook import outlook
 from bsmath.scenario import RANGES, Scenario
 from bsmath.step_fit import StepTimeFit
 from bsmath.sweeps import Sweep
-
-FITS = {"tokens_per_second": step_fit.fit_step_time, "steps": critical.fit_hyperbola}
-"""The quantities that a sweep may have measured, and the fit of each."""
-
-VERDICTS = {"tokens_per_second": step_verdict.verdict, "steps": HyperbolaFit.verdict}
-"""What each fit can tell: whether its parameters are identified, and why, in sentences."""
-
 
 CURVE_POINTS = 60
 """Points of a drawn fit."""
@@ -35,7 +29,7 @@ class Measurement:
     label: str
     """What to call it: the series, or the file where nothing tells its rows apart."""
     quantity: str
-    """A key of FITS."""
+    """One of sweeps.QUANTITIES."""
     points: pd.DataFrame
     """One row a batch size: tokens_per_step, median, low, high (over repeats), count. Empty where nothing was measured."""
     fit: StepTimeFit | HyperbolaFit | None
@@ -87,40 +81,37 @@ def measurement(sweep: Sweep, series: str, quantity: str, padding_fraction: floa
     A throughput benchmark counts the tokens that the hardware processes; `padding_fraction` turns them into real ones. Steps
     to a target are taken as they are: their batch sizes are real tokens.
     """
-    best = sweeps.best_rates(sweep, series) if quantity == "steps" else None
-    points = sweeps.aggregate(sweep, series, quantity) if best is None else sweeps.at_best_rates(best)
-    if quantity == "tokens_per_second":
-        columns = ["tokens_per_step", "median", "low", "high"]
-        points = points.assign(**(points[columns] * (1 - padding_fraction)))
     rows = sweep.table[sweep.table["series"] == series].dropna(subset=[quantity])
+    sizes = _values(rows, "num_params")
+    found = vars(steps_of(sweep, series)) if quantity == "steps" else _throughput(sweep, series, rows, padding_fraction)
+    return Measurement(
+        series=series,
+        label=sweep.name if series == sweeps.ALL_ROWS else series,
+        quantity=quantity,
+        num_params=float(sizes[0]) if len(sizes) == 1 else None,
+        **found,
+    )
+
+
+def _throughput(sweep: Sweep, series: str, rows: pd.DataFrame, padding_fraction: float) -> dict:
+    """Points, fit, identified and verdict of a throughput series."""
+    points = sweeps.aggregate(sweep, series, "tokens_per_second")
+    columns = ["tokens_per_step", "median", "low", "high"]
+    points = points.assign(**(points[columns] * (1 - padding_fraction)))
     devices = _values(rows, "num_devices")
     fit, identified = None, False
     if len(points) < 2:
         verdict = "One batch size cannot be fitted: measure another." if len(points) else "Nothing was measured."
-    elif quantity == "tokens_per_second" and len(devices) > 1:
+    elif len(devices) > 1:
         verdict = (
             f"The number of devices changes with the batch, from {min(devices):g} to {max(devices):g}: no one step time "
             "describes that, so there is no fit. Measure several batches on the same devices."
         )
     else:
-        fit = FITS[quantity](points["tokens_per_step"], points["median"])
-        identified, verdict = VERDICTS[quantity](fit)
-    if fit is not None and quantity == "tokens_per_second":
+        fit = step_fit.fit_step_time(points["tokens_per_step"], points["median"])
+        identified, verdict = step_verdict.verdict(fit)
         verdict += _splits_said(rows)
-    if fit is not None and quantity == "steps":
-        verdict = " ".join([verdict, *_rates_said(best, _values(rows, "learning_rate"))])
-    sizes = _values(rows, "num_params")
-    return Measurement(
-        series=series,
-        label=sweep.name if series == sweeps.ALL_ROWS else series,
-        quantity=quantity,
-        points=points,
-        fit=fit,
-        identified=identified,
-        verdict=verdict,
-        num_params=float(sizes[0]) if len(sizes) == 1 else None,
-        tuning=best,
-    )
+    return {"points": points, "fit": fit, "identified": identified, "verdict": verdict}
 
 
 def _splits_said(rows: pd.DataFrame) -> str:
@@ -133,29 +124,6 @@ def _splits_said(rows: pd.DataFrame) -> str:
         f"{min(accumulations):g} to {max(accumulations):g}: one step time cannot describe both, so a jump may come from that. Vary one "
         "of them."
     )
-
-
-def _rates_said(best: pd.DataFrame | None, rates: np.ndarray) -> list[str]:
-    """Sentences on the learning rates behind the steps: tuned as the hyperbola needs, a bound, or held fixed."""
-    if best is None and len(rates) == 1:
-        return [
-            f"The learning rate is {rates[0]:g} at every batch. A hyperbola through steps at an untuned rate means nothing: "
-            "tune the rate at each batch."
-        ]
-    if best is None:
-        return []
-    best = best.dropna(subset="steps")
-    edges = best["at_edge"].value_counts()
-    words = {"highest": "the largest tried", "lowest": "the smallest tried", "only": "the only one tried"}
-    where = [f"at {edges[edge]} the best rate is {said}" for edge, said in words.items() if edge in edges]
-    if stopped := int((best["undecided"] > 0).sum()):
-        where.append(f"at {stopped} another rate was stopped too early to be ruled out")
-    sentences = ["The rate is the best of those tried at each batch, as the hyperbola needs."]
-    if where:
-        sentences.append(f"Of {len(best)} batches, {' and '.join(where)}: those steps are upper bounds.")
-    if best["confidence"].isna().all():
-        sentences.append("With one run at each rate nothing says how sure the best rates are.")
-    return sentences
 
 
 def _values(rows: pd.DataFrame, column: str) -> np.ndarray:

@@ -65,6 +65,18 @@ def medians(runs: pd.DataFrame, by: list[str]) -> pd.Series:
     return runs["steps"].fillna(np.inf).groupby([runs[name] for name in by]).median()
 
 
+def least_steps(runs: pd.DataFrame, best: pd.DataFrame) -> pd.Series:
+    """Steps that it takes at least at each batch where no rate arrived (see `best_rates`), by tokens_per_step.
+
+    The least over the rates of the median steps that their runs were given; batches where that is not known are left out.
+    """
+    runs = _checked(runs)
+    lost = runs[runs["tokens_per_step"].isin(best.loc[best["steps"].isna(), "tokens_per_step"])]
+    given = lost.groupby(["tokens_per_step", "learning_rate"])["least"].median()
+    least = given.groupby(level="tokens_per_step").min()
+    return least[np.isfinite(least)]
+
+
 def _checked(runs: pd.DataFrame) -> pd.DataFrame:
     """The runs with steps of inf where they did not arrive, in an order that does not depend on that of the rows."""
     missing = [name for name in ("tokens_per_step", "learning_rate", "steps") if name not in runs]

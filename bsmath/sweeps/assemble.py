@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from bsmath.sweeps import batches, devices, rates, series, targets, tuning
+from bsmath.sweeps import batches, devices, mlperf_units, rates, series, targets, tuning
 from bsmath.sweeps.draft import MOST_PROBLEMS, Draft
 from bsmath.sweeps.model import RawTable, Sweep
 
@@ -33,15 +33,18 @@ def assemble(raw: RawTable, name: str, answers: Mapping[str, object]) -> Sweep:
 
 def _table(draft: Draft) -> tuple[pd.DataFrame, str]:
     rates.settle(draft)
+    mlperf_units.settle(draft)
     batch, unit = batches.tokens_per_step(draft)
     has_rate, has_steps = bool(draft.headers(*rates.KINDS)), bool(targets.candidates(draft))
     rate, step_time = map(_positive, rates.tokens_per_second(draft, batch, unit, alone=not has_steps))
     header = targets.column(draft, batch, unit)
     tuned = tuning.found(draft, header, batch, unit, rate)
-    censored = tuned.censored if tuned else np.zeros(len(batch), bool)
+    stopped = None if tuned else tuning.stopped(draft, header, batch, unit, rate)
+    censored = tuned.censored if tuned else np.zeros(len(batch), bool) if stopped is None else stopped > 0
     steps = _positive(targets.steps_to_target(draft, header, batch, unit, alone=not has_rate, censored=censored))
+    steps = np.where(censored, np.nan, steps)
     if tuned:
-        steps = np.where(censored | np.isnan(tuned.columns["learning_rate"]), np.nan, steps)
+        steps = np.where(np.isnan(tuned.columns["learning_rate"]), np.nan, steps)
     columns = {"tokens_per_step": batch, "tokens_per_second": rate, "step_time": step_time, "steps": steps}
     counted = devices.devices(draft)
     if counted is not None:
@@ -50,6 +53,8 @@ def _table(draft: Draft) -> tuple[pd.DataFrame, str]:
         for named in draft.headers(meaning)[:1]:
             columns[meaning] = draft.numbers(named)
     columns |= batches.split(draft) | (tuned.columns if tuned else {})
+    columns |= {} if stopped is None else {"stopped_at": stopped}
+    columns |= mlperf_units.resolution(draft, header, steps)
     usable = _usable(draft, _positive(batch), rate, steps, censored)
     names = series.names(draft, batch, usable, tuned.chosen if tuned else None)
     table = {"row": draft.raw.rows[usable], "series": names} | {

@@ -71,6 +71,25 @@ def found(draft: Draft, header: str | None, batch: np.ndarray, unit: str, rate: 
     return Tuning(chosen=chosen, censored=censored, columns=extra)
 
 
+def stopped(draft: Draft, header: str | None, batch: np.ndarray, unit: str, rate: np.ndarray) -> np.ndarray | None:
+    """Steps at which each run of a sweep without several rates was stopped before it arrived; None where no file says so.
+
+    Only where a bound is known, as in "> 4000" or a column of the steps that a run was given: a run that crashed says nothing.
+    """
+    if header is None:
+        return None
+    censored, given = _never(draft, header, targets.per_step(draft, header, batch, unit), rate)
+    known = censored & np.isfinite(given) & (given > 0)
+    if not known.any():
+        return None
+    draft.warn(
+        f"{known.sum():,} runs were stopped before they reached the target",
+        "kept: each bounds the steps from below",
+        header,
+    )
+    return np.where(known, given, np.nan)
+
+
 def name_censored(draft: Draft, header: str, table: pd.DataFrame, unit: str) -> None:
     """Say how many runs did not arrive and where, and at which batches there are no steps for that."""
     censored, runs = table[table["censored"]], table[table["censored"] | table["steps"].notna()]

@@ -70,7 +70,7 @@ def fixed_time_is_fitted() -> bool:
 
 def every_measurement() -> list[Measurement]:
     """Every series of the loaded sweep with every quantity that it measured."""
-    return _measured(sweep().series, measured.FITS)
+    return _measured(sweep().series, sweeps.QUANTITIES)
 
 
 def _measured(series, quantities) -> list[Measurement]:

@@ -4,7 +4,8 @@ import pytest
 
 from bsmath import comparison
 from bsmath.comparison import Value
-from bsmath.critical import fit_hyperbola, steps_to_target
+from bsmath.critical import steps_to_target
+from bsmath.hyperbola_fit import fit_hyperbola
 
 SIZES = [256, 1024, 4096, 16_384, 65_536]
 

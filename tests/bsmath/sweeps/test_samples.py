@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from bsmath import critical, sweeps
+from bsmath import hyperbola_fit, sweeps
 
 SAMPLES = Path(__file__).parents[3] / "data" / "samples"
 
@@ -30,7 +30,7 @@ def test_every_sample_reads_without_question_or_problem_and_says_that_it_is_synt
 
 def test_the_sample_of_steps_gives_back_its_critical_batch():
     points = sweeps.aggregate(read("steps_to_target.csv"), "all rows", "steps")
-    fit = critical.fit_hyperbola(points["tokens_per_step"], points["median"])
+    fit = hyperbola_fit.fit_hyperbola(points["tokens_per_step"], points["median"])
     assert_allclose([fit.critical_batch_size, fit.min_steps], [1e6, 5e4], rtol=0.05)  # S = 5e4 (1 + 1e6 / B)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from bsmath import critical, measured, sweeps
+from bsmath import hyperbola_fit, measured, sweeps
 from bsmath.sweeps.tuning import BEST, EACH
 
 ROOT = Path(__file__).parents[3]
@@ -193,4 +193,4 @@ def test_a_public_grid_is_tuned_with_its_runs_that_never_arrive():
     assert best["censored"].sum() == sum(row[2] == "" for row in table) > 0
     arrived = pd.DataFrame([row for row in table if row[2] != ""]).groupby(0)[2].min()
     assert_allclose(best["steps"].dropna(), arrived.astype(float))
-    assert critical.fit_hyperbola(points(sweep)["tokens_per_step"], points(sweep)["median"]).critical_batch_size > 0
+    assert hyperbola_fit.fit_hyperbola(points(sweep)["tokens_per_step"], points(sweep)["median"]).critical_batch_size > 0
