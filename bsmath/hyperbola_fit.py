@@ -57,9 +57,14 @@ class HyperbolaFit:
         return {name: getattr(self, name) for name in ("critical_batch_size", "min_steps", "min_tokens")}
 
     @property
+    def left_out(self) -> tuple[float, ...]:
+        """Batches that the fit does not use. [tokens]"""
+        return self.left + self.broken
+
+    @property
     def used(self) -> np.ndarray:
         """Batches that the fit uses, ascending. [tokens]"""
-        return self.batch[~np.isin(self.batch, self.left + self.broken)]
+        return self.batch[~np.isin(self.batch, self.left_out)]
 
     @property
     def tokens(self) -> np.ndarray:
@@ -135,7 +140,9 @@ def fit_hyperbola(tokens_per_step, steps, resolution=None, stopped=None) -> Hype
     sizes, log_steps = np.unique(batch), every.log_y[::-1]
     turned = 0 if hyperbola_search.tokens_fall(sizes, log_steps) else hyperbola_search.turning(sizes, log_steps)
     kept, broken = step_search.without_broken(logline, 1 / sizes[turned:][::-1], log_steps[turned:][::-1])
-    inside = ~(bounds[0] > kept.x[-1])  # a run that was stopped left of a U says nothing of the hyperbola
+    inside = bounds[0] <= (
+        kept.x[-1] if turned else np.inf
+    )  # what was stopped left of a U says nothing of the hyperbola
     line = logline.fit(kept.x, np.exp(kept.log_y), floor, (bounds[0][inside], bounds[1][inside]))
     power = power_hyperbola.fit(line)
     return HyperbolaFit(

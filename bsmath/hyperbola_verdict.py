@@ -52,7 +52,7 @@ def kind(fit: HyperbolaFit, level: float = 0.90) -> str:
     low, high = fit.interval(level)["critical_batch_size"]
     if low == 0 and np.isinf(high) or (low == 0 or np.isinf(high)) and fit.used[-1] < NARROW * fit.used[0]:
         return UNTOLD
-    if fit.power is not None and abs(fit.worst[1]) > HOLDS:
+    if fit.power is not None and abs(fit.worst[1]) > HOLDS and np.isfinite(fit.power.critical_batch_size):
         return REJECTED
     if abs(fit.worst[1]) > MISFIT:
         return UNEXPLAINED
@@ -67,20 +67,20 @@ def kind(fit: HyperbolaFit, level: float = 0.90) -> str:
     return U_SHAPED if fit.left else BRACKETED
 
 
-def verdict(fit: HyperbolaFit, level: float = 0.90) -> tuple[bool, str]:
-    """Whether the data identify both parameters, and the sentences that say what the sweep shows and why."""
+def verdict(fit: HyperbolaFit, level: float = 0.90, unit: str = "tokens") -> tuple[bool, str]:
+    """Whether the data identify both parameters, and the sentences that say what the sweep shows and why, batches in this unit."""
     found = kind(fit, level)
-    said = [_SENTENCES[found](fit, level)]
+    said = [_SENTENCES[found](fit, level, unit)]
     if fit.left and found != RATE_HELD:
-        said.append(_left(fit))
+        said.append(_left(fit, unit))
     if fit.broken:
         several = len(fit.broken) > 1
         said.append(
-            f"The point{'s' if several else ''} at {_listed(fit.broken)} tokens per step contradict{'' if several else 's'} the others "
+            f"The point{'s' if several else ''} at {_listed(fit.broken)} {unit} per step contradict{'' if several else 's'} the others "
             f"and {'are' if several else 'is'} left out (a wrong number, or a rate that was not tuned there)."
         )
     if found in IDENTIFIED:
-        said += _how_sure(fit, level)
+        said += _how_sure(fit, level, unit)
     return found in IDENTIFIED, " ".join(said)
 
 
@@ -92,27 +92,27 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _left(fit: HyperbolaFit) -> str:
+def _left(fit: HyperbolaFit, unit: str) -> str:
     cheapest, excess = fit.cheapest
     return (
-        f"Tokens are U-shaped in the batch: the smallest needs {_percent(excess)} more than {cheapest:,.0f} tokens per step, which no "
+        f"Tokens are U-shaped in the batch: the smallest needs {_percent(excess)} more than {cheapest:,.0f} {unit} per step, which no "
         "hyperbola does. Betas, decay or minimum rate that were held fixed are the likely cause. The fit leaves out what lies left of "
         f"the minimum ({_listed(fit.left)})."
     )
 
 
-def _how_sure(fit: HyperbolaFit, level: float) -> list[str]:
+def _how_sure(fit: HyperbolaFit, level: float, unit: str) -> list[str]:
     low, high = fit.interval(level)["critical_batch_size"]
     at, off = fit.worst
     said = []
     if fit.power is not None:
         said.append(
             f"An exponent of {fit.power.exponent:.2f} fits still better (chance {_chance(fit)}) and puts B_crit at "
-            f"{_knee(fit)}; both are drawn, and their difference says how far B_crit can be trusted."
+            f"{_knee(fit, unit)}; both are drawn, and their difference says how far B_crit can be trusted."
         )
     if abs(off) > HOLDS:
         said.append(
-            f"The hyperbola describes it only roughly: at {at:,.0f} tokens per step it is off by {_percent(abs(off))}."
+            f"The hyperbola describes it only roughly: at {at:,.0f} {unit} per step it is off by {_percent(abs(off))}."
         )
     if fit.line.dof == 1:
         said.append("The intervals rest on a single degree of freedom: measure one more batch.")
@@ -125,16 +125,16 @@ def _chance(fit: HyperbolaFit) -> str:
     return f"{fit.power.chance:.2g}" if fit.power.chance >= 1e-4 else "below 0.0001"
 
 
-def _knee(fit: HyperbolaFit) -> str:
+def _knee(fit: HyperbolaFit, unit: str) -> str:
     knee = fit.power.critical_batch_size
-    return f"{knee:,.0f} tokens" if np.isfinite(knee) else "no finite batch"
+    return f"{knee:,.0f} {unit}" if np.isfinite(knee) else "no finite batch"
 
 
-def _two_batches(fit: HyperbolaFit, level: float) -> str:
+def _two_batches(fit: HyperbolaFit, level: float, unit: str) -> str:
     return "Two batch sizes always fit exactly: measure a third before trusting either number."
 
 
-def _rate_held(fit: HyperbolaFit, level: float) -> str:
+def _rate_held(fit: HyperbolaFit, level: float, unit: str) -> str:
     saved = 1 - fit.tokens[-1] / fit.tokens[0]
     return (
         f"Refused: the largest batch needs {_percent(saved)} fewer tokens than the smallest, which no hyperbola does. Most often the "
@@ -142,19 +142,19 @@ def _rate_held(fit: HyperbolaFit, level: float) -> str:
     )
 
 
-def _too_few_right(fit: HyperbolaFit, level: float) -> str:
+def _too_few_right(fit: HyperbolaFit, level: float, unit: str) -> str:
     return "Too few batches lie right of the cheapest for a fit: measure larger ones."
 
 
-def _unexplained(fit: HyperbolaFit, level: float) -> str:
+def _unexplained(fit: HyperbolaFit, level: float, unit: str) -> str:
     at, off = fit.worst
     return (
-        f"A hyperbola does not describe this sweep: at {at:,.0f} tokens per step it is off by {_percent(abs(off))}. Usual causes: a "
+        f"A hyperbola does not describe this sweep: at {at:,.0f} {unit} per step it is off by {_percent(abs(off))}. Usual causes: a "
         "learning rate not tuned at one end, a coarse evaluation grid, settings that changed inside the sweep."
     )
 
 
-def _untold(fit: HyperbolaFit, level: float) -> str:
+def _untold(fit: HyperbolaFit, level: float, unit: str) -> str:
     span = fit.used[-1] / fit.used[0]
     return (
         f"These batches, from smallest to largest a factor of {span:.3g}, do not tell a knee from none: the scatter is too large for so "
@@ -162,47 +162,47 @@ def _untold(fit: HyperbolaFit, level: float) -> str:
     )
 
 
-def _rejected(fit: HyperbolaFit, level: float) -> str:
+def _rejected(fit: HyperbolaFit, level: float, unit: str) -> str:
     return (
         f"The hyperbola is rejected: S = S_min (1 + (B_crit/B)^alpha) with alpha = {fit.power.exponent:.2f} fits clearly better (chance "
-        f"{_chance(fit)}) and puts B_crit at {_knee(fit)}. Both are drawn; B_crit depends on which is believed, so take it as a rough size. Check "
+        f"{_chance(fit)}) and puts B_crit at {_knee(fit, unit)}. Both are drawn; B_crit depends on which is believed, so take it as a rough size. Check "
         "that the rate was tuned at every batch."
     )
 
 
-def _below(fit: HyperbolaFit, level: float) -> str:
+def _below(fit: HyperbolaFit, level: float, unit: str) -> str:
     bounds = fit.interval(level)
     return (
         "Every batch lies below the knee: S_min is not identified, it is at most "
-        f"{bounds['min_steps'][1]:,.0f} steps, and B_crit is at least {bounds['critical_batch_size'][0]:,.0f} tokens. Measure a larger "
+        f"{bounds['min_steps'][1]:,.0f} steps, and B_crit is at least {bounds['critical_batch_size'][0]:,.0f} {unit}. Measure a larger "
         "batch."
     )
 
 
-def _beyond(fit: HyperbolaFit, level: float) -> str:
+def _beyond(fit: HyperbolaFit, level: float, unit: str) -> str:
     return (
-        f"The curve bends, but the knee lies beyond the largest batch, {fit.used[-1]:,.0f} tokens per step: B_crit is extrapolated. "
+        f"The curve bends, but the knee lies beyond the largest batch, {fit.used[-1]:,.0f} {unit} per step: B_crit is extrapolated. "
         "Measure a larger batch."
     )
 
 
-def _above(fit: HyperbolaFit, level: float) -> str:
+def _above(fit: HyperbolaFit, level: float, unit: str) -> str:
     high = fit.interval(level)["critical_batch_size"][1]
     return (
-        f"Steps hardly fall with the batch: every batch lies above the knee, and B_crit is not identified, it is at most {high:,.0f} "
-        "tokens. Measure a smaller batch."
+        f"Steps hardly fall with the batch: every batch lies above the knee, and B_crit is not identified, it is at most {high:,.0f} {unit}. "
+        "Measure a smaller batch."
     )
 
 
-def _before(fit: HyperbolaFit, level: float) -> str:
-    return f"The knee lies before the smallest batch, {fit.used[0]:,.0f} tokens per step: B_crit is extrapolated. Measure a smaller batch."
+def _before(fit: HyperbolaFit, level: float, unit: str) -> str:
+    return f"The knee lies before the smallest batch, {fit.used[0]:,.0f} {unit} per step: B_crit is extrapolated. Measure a smaller batch."
 
 
-def _u_shaped(fit: HyperbolaFit, level: float) -> str:
+def _u_shaped(fit: HyperbolaFit, level: float, unit: str) -> str:
     return "Right of the cheapest batch the knee is bracketed."
 
 
-def _bracketed(fit: HyperbolaFit, level: float) -> str:
+def _bracketed(fit: HyperbolaFit, level: float, unit: str) -> str:
     return "The knee lies inside the sweep: smaller batches cost steps, larger ones tokens."
 
 

@@ -107,7 +107,8 @@ class LogLine:
         """Lower and upper end of the interval of the curve at x."""
         q, low, high = self._region(level)
         curve = np.log1p(np.multiply.outer(np.atleast_1d(x), q))
-        return np.exp((curve + low).min(axis=1)), np.exp((curve + high).max(axis=1))
+        with np.errstate(over="ignore"):
+            return np.exp((curve + low).min(axis=1)), np.exp((curve + high).max(axis=1))
 
     def joint(self, level: float = 0.90) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Ratios, and for each the least and largest intercept, that the data allow together: the region of both parameters.
@@ -115,7 +116,8 @@ class LogLine:
         Its limit is SSR_min + 2 s^2 F, F Fisher's quantile for 2 and n - 2 degrees of freedom.
         """
         q, low, high = self._region(level, both=True)
-        return q, np.exp(low), np.exp(high)
+        with np.errstate(over="ignore"):
+            return q, np.exp(low), np.exp(high)
 
     @property
     def _reach(self) -> tuple[float, float]:

@@ -60,19 +60,28 @@ class Measurement:
     @cached_property
     def unweighted(self) -> tuple[float, float]:
         """Plateau and B_half of an ordinary fit of the rates to the points that the fit uses, for comparison."""
-        used = self.points[~self.points["tokens_per_step"].isin(self.fit.broken + self.fit.beyond)]
+        used = self.points[~self.points["tokens_per_step"].isin(self.fit.left_out)]
         return step_fit.fit_unweighted(used["tokens_per_step"], used["median"])
+
+    @property
+    def split_points(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """The points that the fit uses, and those that it leaves out."""
+        out = self.points["tokens_per_step"].isin(() if self.fit is None else self.fit.left_out)
+        return self.points[~out], self.points[out]
 
     @cached_property
     def curve(self) -> pd.DataFrame:
         """The fit and its 90 % interval from a third of the smallest to three times the largest batch measured.
 
-        Computed once: it is drawn at every step of a slider.
+        Where another exponent fits better than the hyperbola, also that curve, as `other`. Computed once: it is drawn at every
+        step of a slider.
         """
         ends = self.points["tokens_per_step"].min() / 3, self.points["tokens_per_step"].max() * 3
         sizes = np.geomspace(*ends, CURVE_POINTS)
         low, high = self.fit.band(sizes)
-        return pd.DataFrame({"tokens_per_step": sizes, "value": self.fit.predict(sizes), "low": low, "high": high})
+        curve = {"tokens_per_step": sizes, "value": self.fit.predict(sizes), "low": low, "high": high}
+        power = getattr(self.fit, "power", None)
+        return pd.DataFrame(curve if power is None else curve | {"other": power.predict(sizes)})
 
 
 def measurement(sweep: Sweep, series: str, quantity: str, padding_fraction: float = 0.0) -> Measurement:

@@ -48,7 +48,7 @@ def steps_of(sweep: Sweep, series: str) -> MeasuredSteps:
         return MeasuredSteps(points=points, fit=None, identified=False, verdict=alone, tuning=best)
     bounds = _bounds(rows, best)
     fit = fit_hyperbola(points["tokens_per_step"], points["median"], _resolution(arrived, points), bounds)
-    identified, verdict = hyperbola_verdict.verdict(fit)
+    identified, verdict = hyperbola_verdict.verdict(fit, unit=sweep.batch_unit)
     if len(bounds[0]):
         said.append(_stopped(bounds))
     said += _rates(best, arrived)

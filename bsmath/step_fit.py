@@ -33,6 +33,11 @@ class StepTimeFit:
     """The largest batch measured. [tokens]"""
 
     @property
+    def left_out(self) -> tuple[float, ...]:
+        """Batches that the fit does not use. [tokens]"""
+        return self.broken + self.beyond
+
+    @property
     def curved(self) -> bool:
         """Whether the straight line was given up for a curve."""
         return isinstance(self.line, LogCurve)

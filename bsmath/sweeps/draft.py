@@ -15,7 +15,7 @@ MOST_PROBLEMS = 100
 
 ANSWERS = (
     "columns", "batch_unit", "batch_scope", "seq_len", "num_devices", "rate_scope", "throughput_column", "steps_column",
-    "series_columns", "decimal", "tuning", "result_unit",
+    "series_columns", "decimal", "tuning", "result_unit", "target_unit", "samples_per_epoch",
 )  # fmt: skip
 """Keys of `answers`."""
 
@@ -25,6 +25,7 @@ CHOICES = {
     "rate_scope": ("job", "device"),
     "decimal": (".", ","),
     "result_unit": ("tokens/s", "samples/s", "steps/s", "s per step"),
+    "target_unit": ("epochs", "samples", "tokens", "steps"),
     "tuning": ("best rate at each batch", "each rate by itself"),
 }
 
@@ -144,7 +145,7 @@ def checked(answers: Mapping[str, object] | None, headers: list[str]) -> dict[st
             checks.one_of("answer", key, ANSWERS)
             if key in CHOICES:
                 checks.one_of(key, value, CHOICES[key])
-            elif key in ("seq_len", "num_devices"):
+            elif key in ("seq_len", "num_devices", "samples_per_epoch"):
                 answers[key] = checks.whole(key, value)
             else:
                 _check_headers(key, value, headers)

@@ -1,9 +1,11 @@
 """Reader of JSON: the table in a document or in JSON lines that names a batch and a result; of several the longest."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
-from bsmath.sweeps import delimited, json_gavel, json_shapes, json_text, layout
+from bsmath.sweeps import delimited, json_gavel, json_mlperf, json_shapes, json_text, layout
 from bsmath.sweeps.json_shapes import Table, block_rows
 from bsmath.sweeps.model import Problem, RawTable, SweepError
 
@@ -25,6 +27,8 @@ def read(data: bytes, name: str, decimal: str | None = None) -> RawTable:
     value, comments = _without_comments(parsed.value)
     if log := _log(value):
         raise SweepError(f"{name} must hold {WANTED}, got {log}")
+    if (points := json_mlperf.table(value, name)) is not None:
+        return replace(points, comments=comments, problems=(*parsed.problems, *points.problems))
     problems = list(parsed.problems)
     if gavel := json_gavel.rows(value):
         best = Table(blocks=gavel[0])

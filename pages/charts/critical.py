@@ -22,8 +22,10 @@ def pareto_figure(curve: pd.DataFrame, run: dict, marks: pd.DataFrame, measureme
         theme.this_run(run["steps"], run["tokens"], "tokens"),
     ]
     for color, found in zip(theme.SERIES, measurements, strict=False):
-        tokens = found.points["median"] * found.points["tokens_per_step"]
-        drawn.append(theme.points(found.label, found.points["median"], tokens, color, "tokens"))
+        used, out = found.split_points
+        drawn.append(_measured(found.label, used, color))
+        if len(out):
+            drawn.append(overlay.left_out(_measured(f"{found.label}, left out", out, color)))
         if found.fit is not None:
             fit = found.curve
             tokens = fit["value"] * fit["tokens_per_step"]
@@ -49,6 +51,18 @@ def overhead_figure(curve: pd.DataFrame, run: dict, marks, batch_axis: BatchAxis
     return go.Figure({"data": drawn, "layout": theme.layout(batch_axis.axis(*ends), y, marks)})
 
 
+def joint_figure(regions, batch_axis: BatchAxis) -> go.Figure:
+    """What B_crit and S_min can be together: for each (label, B_crit, least S_min, largest S_min, best pair) a shaded region."""
+    drawn = []
+    for color, (label, knee, low, high, best) in zip(theme.SERIES, regions, strict=False):
+        x = batch_axis.place(knee)
+        drawn.append(theme.band(x, low, high, color, label))
+        drawn.append(_dot(label, batch_axis.place(best[0]), best[1], color))
+    x = theme.axis(f"B_crit [{batch_axis.unit} per step]", "log", theme.reach(drawn, "x"))
+    y = theme.axis("S_min [steps]", "log", theme.reach(drawn, "y"))
+    return go.Figure({"data": drawn, "layout": theme.layout(x, y, hovermode="closest")})
+
+
 def steps_figure(curve: pd.DataFrame, run: dict, marks, batch_axis: BatchAxis, measurements=()) -> go.Figure:
     """Steps to the target against the batch, with measured series over the assumed curve."""
     x = batch_axis.place(curve["tokens_per_step"])
@@ -61,6 +75,10 @@ def steps_figure(curve: pd.DataFrame, run: dict, marks, batch_axis: BatchAxis, m
     marks = tuple((batch_axis.place(position), label) for position, label in marks)
     y = theme.axis("Optimizer steps to the target, S", "log", theme.reach(drawn, "y"))
     return go.Figure({"data": drawn, "layout": theme.layout(batch_axis.axis(*ends), y, marks)})
+
+
+def _measured(name: str, points: pd.DataFrame, color: str) -> dict:
+    return theme.points(name, points["median"], points["median"] * points["tokens_per_step"], color, "tokens")
 
 
 def _dot(name: str, x: float, y: float, color: str) -> dict:

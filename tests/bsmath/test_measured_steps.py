@@ -1,0 +1,91 @@
+import numpy as np
+from numpy.testing import assert_allclose
+
+from bsmath import sweeps
+from bsmath.critical import steps_to_target
+from bsmath.measured import measurement
+from bsmath.measured_steps import steps_of
+
+BATCHES = np.array([0.1, 0.3, 1, 3, 10, 30]) * 1e6
+
+
+def read(lines, header="batch_tokens,steps_to_target"):
+    return sweeps.read("\n".join([header, *lines]).encode(), "own.csv")
+
+
+def noisy(repeats=1):
+    random = np.random.default_rng(4)
+    return [
+        (batch, steps_to_target(batch, 2e6, 1e4) * np.exp(random.normal(0, 0.03)))
+        for batch in np.repeat(BATCHES, repeats)
+    ]
+
+
+def test_a_ten_fold_typing_error_in_one_of_two_seeds_does_not_move_the_fit():
+    runs = noisy(2)
+    lines = [f"{batch:.0f},{steps:.0f}" for batch, steps in runs]
+    clean = steps_of(read(lines), "all rows")
+    lines[3] += "0"
+    found = steps_of(read(lines), "all rows")
+    assert_allclose(found.fit.critical_batch_size, clean.fit.critical_batch_size, rtol=0.1)
+    assert "1 run left out as a likely mistake" in found.verdict and "at 300,000" in found.verdict
+    assert found.points["count"].tolist() == [2, 1, 2, 2, 2, 2]
+
+
+def test_a_run_that_was_stopped_bounds_the_fit_from_below():
+    lines = [f"{batch:.0f},{steps:.0f}" for batch, steps in noisy()]
+    plain = steps_of(read(lines), "all rows").fit
+    found = steps_of(read([*lines, "10000,>9000000"]), "all rows")  # the curve says 2,000,000 there
+    assert "No run arrived at 1 more of its batches" in found.verdict and "9,000,000 at 10,000" in found.verdict
+    assert found.fit.min_tokens > 1.5 * plain.min_tokens
+    assert len(found.points) == 6
+
+
+def test_a_bound_that_the_curve_keeps_changes_nothing():
+    lines = [f"{batch:.0f},{steps:.0f}" for batch, steps in noisy()]
+    plain, found = (steps_of(read(given), "all rows").fit for given in (lines, [*lines, "10000,> 1000"]))
+    assert_allclose(found.critical_batch_size, plain.critical_batch_size)
+
+
+def test_a_batch_of_a_tuned_sweep_where_no_rate_arrived_bounds_the_fit():
+    header = "batch_tokens,learning_rate,steps_to_target,steps_run"
+    lines = [
+        f"{batch:.0f},{rate},{steps * slow:.0f},1e9"
+        for batch, steps in noisy()
+        for rate, slow in ((1e-3, 1), (2e-3, 1.2))
+    ]
+    lost = ["100000000,0.001,,30000", "100000000,0.002,,40000"]
+    found = steps_of(read([*lines, *lost], header), "all rows")
+    assert "30,000 at 100,000,000" in found.verdict
+    assert found.fit.predict(1e8) > 1.2 * steps_of(read(lines, header), "all rows").fit.predict(1e8)
+
+
+def test_steps_on_an_evaluation_grid_widen_the_interval():
+    exact = [f"{batch:.0f},{steps_to_target(batch, 2e6, 1e4):.0f}" for batch in BATCHES]
+    grid = [f"{batch:.0f},{round(steps_to_target(batch, 2e6, 1e4), -3):.0f}" for batch in BATCHES]
+    widths = [
+        np.divide(*steps_of(read(lines), "all rows").fit.interval()["critical_batch_size"]) for lines in (exact, grid)
+    ]
+    assert widths[1] < widths[0]  # lower over upper end
+
+
+def test_points_left_out_are_told_from_those_used():
+    lines = [f"{batch:.0f},{steps:.0f}" for batch, steps in noisy()]
+    lines[0] = f"{BATCHES[0]:.0f},{1.6 * steps_to_target(BATCHES[0], 2e6, 1e4):.0f}"
+    found = measurement(read(lines), "all rows", "steps")
+    used, out = found.split_points
+    assert out["tokens_per_step"].tolist() == [1e5] and len(used) == 5
+    assert "U-shaped" in found.verdict and found.identified
+
+
+def test_a_rejected_hyperbola_is_drawn_with_its_rival():
+    batch = 2.0 ** np.arange(-4, 6) * 1e6
+    steps = 1e4 * (1 + (1e6 / batch) ** 0.5) * np.exp(np.random.default_rng(2).normal(0, 0.02, 10))
+    found = measurement(read([f"{b:.0f},{s:.0f}" for b, s in zip(batch, steps, strict=True)]), "all rows", "steps")
+    assert "rejected" in found.verdict and not found.identified
+    assert_allclose(found.curve["other"], found.fit.power.predict(found.curve["tokens_per_step"]))
+
+
+def test_one_batch_is_not_fitted():
+    found = steps_of(read(["100000,5", "100000,6"]), "all rows")
+    assert found.fit is None and "measure another" in found.verdict
