@@ -4,7 +4,7 @@
 
 A run at batch B [tokens] and rate eta is branched at a checkpoint: each branch trains for the same tokens with k B and
 sqrt(k) eta (Adam), and L_k is its loss at the end. Only tried k are known, so that B* lies in [k* B, next k B] and is given at
-the geometric mean (Merrill et al. 2025, arXiv 2505.23971: branches of 2B tokens, eps = 0.01, losses smoothed). The method is
+the geometric mean (Merrill et al. 2025, arXiv 2505.23971: branches of 2 billion tokens, eps = 0.01, losses smoothed). The method is
 empirical and assumes that a branch which has recovered stays so.
 
 Branches with the same seed see the same data, so the excess L_k - L_1 is averaged over seeds within pairs. Its standard error

@@ -61,8 +61,9 @@ def fastest_range(scenario: Scenario, run: Outlook, matmul_efficiency: float | N
     shortest = longest - (1 - LEAST_SHARE) * scenario.fixed_time
     if matmul_efficiency is not None and run.mfu < matmul_efficiency:
         longest = max(most_fixed_time(run.step_time, run.mfu, matmul_efficiency), longest)
-    found = laws.predictions(scenario.num_params, run.tokens)
-    known = [*found.loc[found["kind"] == "critical", "tokens_per_step"], scenario.critical_batch_size]
+    found = laws.predictions(scenario.active_params, run.tokens)
+    sure = (found["kind"] == "critical") & (found["unverified"] == "")
+    known = [*found.loc[sure, "tokens_per_step"], scenario.critical_batch_size]
     floor = batch.tokens_per_step(scenario.data_parallel_size, scenario.seq_len, scenario.padding_fraction)
     ends = []
     for fixed, knee in ((shortest, min(known)), (longest, max(known))):

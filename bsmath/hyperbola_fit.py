@@ -134,16 +134,11 @@ def fit_hyperbola(tokens_per_step, steps, resolution=None, stopped=None) -> Hype
     """
     batch, count = logline.pairs("tokens_per_step", tokens_per_step, "steps", steps)
     floor = LEAST_SCATTER if resolution is None else _grid_error(np.asarray(resolution, float) / count)
-    bounds = [] if stopped is None else [np.asarray(values, float) for values in stopped]
-    bounds = (1 / bounds[0], np.log(bounds[1])) if bounds else (np.array([]), np.array([]))
-    every = logline.fit(1 / batch, count, floor)
-    sizes, log_steps = np.unique(batch), every.log_y[::-1]
+    sizes = np.unique(batch)
+    log_steps = logline.fit(1 / batch, count).log_y[::-1]
     turned = 0 if hyperbola_search.tokens_fall(sizes, log_steps) else hyperbola_search.turning(sizes, log_steps)
     kept, broken = step_search.without_broken(logline, 1 / sizes[turned:][::-1], log_steps[turned:][::-1])
-    inside = bounds[0] <= (
-        kept.x[-1] if turned else np.inf
-    )  # what was stopped left of a U says nothing of the hyperbola
-    line = logline.fit(kept.x, np.exp(kept.log_y), floor, (bounds[0][inside], bounds[1][inside]))
+    line = logline.fit(kept.x, np.exp(kept.log_y), floor, _bounds(stopped, sizes[turned] if turned else 0.0))
     power = power_hyperbola.fit(line)
     return HyperbolaFit(
         line=line,
@@ -155,7 +150,16 @@ def fit_hyperbola(tokens_per_step, steps, resolution=None, stopped=None) -> Hype
     )
 
 
+def _bounds(stopped, smallest: float) -> tuple[np.ndarray, np.ndarray]:
+    """Stopped runs as `logline` wants them; those left of a U say nothing of the hyperbola."""
+    if stopped is None:
+        return np.array([]), np.array([])
+    batch, least = (np.asarray(values, float) for values in stopped)
+    right = batch >= smallest
+    return 1 / batch[right], np.log(least[right])
+
+
 def _grid_error(spacing: np.ndarray) -> float:
-    """Standard deviation of log steps that were read off a grid of this relative spacing."""
+    """Standard deviation of log steps that were read off a grid of this relative spacing, where it is widest: it decides there."""
     known = spacing[np.isfinite(spacing)]
-    return max(float(np.sqrt((known**2).mean() / 12)), LEAST_SCATTER) if known.size else LEAST_SCATTER
+    return max(float(known.max() / np.sqrt(12)), LEAST_SCATTER) if known.size else LEAST_SCATTER

@@ -2,9 +2,22 @@
 
 import streamlit as st
 
-from bsmath import critical, curves, laws
+from bsmath import critical, curves
 from pages.charts.critical import overhead_figure, pareto_figure, steps_figure
-from pages.ui import here, loaded, measure, shell, state, tables, text, words
+from pages.ui import (
+    critical_fit,
+    definitions,
+    disagreements,
+    here,
+    laws,
+    loaded,
+    measure,
+    shell,
+    state,
+    tables,
+    text,
+    words,
+)
 
 scenario = state.scenario()
 run = shell.frame(scenario, "pages/critical_batch.py")
@@ -43,15 +56,18 @@ st.markdown(
     "Every point of the curve is a batch size: left are large batches (few steps, many tokens), right small ones. The knee is "
     "not sharp: from a tenth to ten times B_crit the price moves from 11x the steps to 11x the tokens."
 )
+axis, marks = shell.batch_axis(scenario), (*shell.marks(scenario, run)[:3], *definitions.marks(scenario))
 shell.chart(
-    steps_figure(table, point, shell.marks(scenario, run), shell.batch_axis(scenario), found),
+    steps_figure(table, point, marks, axis, found),
     key="steps",
     alt="Optimizer steps to the target against batch size.",
     table=table[["tokens_per_step", "steps"]],
 )
 measure.fits(scenario, found)
+critical_fit.together(found, axis)
+# next_run.section(scenario, found)
 shell.chart(
-    overhead_figure(table, point, shell.marks(scenario, run), shell.batch_axis(scenario)),
+    overhead_figure(table, point, marks, axis),
     key="overheads",
     alt="Steps and tokens as multiples of the least possible; they cross at twice the least, at B_crit.",
     table=table[["tokens_per_step", "step_overhead", "token_overhead"]],
@@ -60,13 +76,10 @@ shell.view_switches()
 
 st.subheader("The table of this scenario", anchor=False)
 st.table(tables.worked_example(scenario, run), hide_index=True)
+definitions.section(scenario, run, found)
+laws.section(scenario, run, found)
 here.critical(scenario)
-st.subheader("What published laws say", anchor=False)
-predictions = laws.predictions(scenario.num_params, run.tokens)
-st.markdown(words.laws_spread(predictions, scenario.num_params, run.tokens))
-st.table(tables.laws(predictions), hide_index=True)
-with st.expander("Where each law was fitted"):
-    st.markdown(tables.law_notes(predictions))
+disagreements.show("critical_batch")
 
 shell.formula(
     r"S = S_{min}\left(1 + \frac{B_{crit}}{B}\right)",

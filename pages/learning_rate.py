@@ -5,7 +5,7 @@ import streamlit as st
 from bsmath import curves, lr
 from bsmath.companions import companions
 from pages.charts.lr import rules_figure
-from pages.ui import shell, state, tables, text, words
+from pages.ui import disagreements, shell, state, tables, text, words
 
 scenario = state.scenario()
 run = shell.frame(scenario, "pages/learning_rate.py")
@@ -60,6 +60,8 @@ st.markdown(
     "depend on the batch at all. Raising the rate by the square root of k keeps the noise, and the signal, that each *token* "
     "adds the same; it does not keep the variance per update, which was already fixed."
 )
+disagreements.show("learning_rate")
+
 shell.formula(
     r"\eta_{lin} = \eta_0 \frac{B}{B_0}",
     r"\eta_{sqrt} = \eta_0 \sqrt{\frac{B}{B_0}}",

@@ -4,7 +4,21 @@ import streamlit as st
 
 from bsmath import bloom, curves, headroom, memory_outlook, model_shape, throughput
 from pages.charts.throughput import rate_figure
-from pages.ui import dimensions, here, loaded, measure, memory, rate_words, shell, split, state, step, text, work
+from pages.ui import (
+    dimensions,
+    disagreements,
+    here,
+    loaded,
+    measure,
+    memory,
+    rate_words,
+    shell,
+    split,
+    state,
+    step,
+    text,
+    work,
+)
 
 scenario = state.scenario()
 run = shell.frame(scenario, "pages/throughput.py")
@@ -72,6 +86,8 @@ measure.implied(scenario, run, shape)
 shell.folded("6N, exact count and HFU of this run", "work", work.section, scenario, run, shape)
 shell.folded("Why fits weigh relative errors: four points of BLOOM-176B", "bloom", measure.weighting, bloom.fits)
 here.throughput(scenario)
+
+disagreements.show("throughput")
 
 shell.formula(
     r"t = t_{fixed} + a\,t_{micro} + \frac{P}{R} + t_{exposed}",

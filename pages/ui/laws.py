@@ -62,7 +62,7 @@ def answer(predictions: pd.DataFrame, num_params: float, run: Outlook) -> str:
         f"Of {len(predictions)} laws {within} {'was' if within == 1 else 'were'} fitted on runs like this one; the others are "
         "extrapolated, or do not say where they were fitted."
         if within
-        else f"None of the {len(predictions)} laws is known to be fitted on runs like this one: take the order of magnitude, not the number."
+        else f"Not one of the {len(predictions)} laws is known to be fitted on runs like this one: take the order of magnitude, not the number."
     )
     return (
         f"**For {text.count(num_params)} active parameters and {text.tokens(run.tokens)}, {spread(predictions)}. This run's "

@@ -3,9 +3,10 @@
 import pandas as pd
 import streamlit as st
 
-from bsmath import noise
-from bsmath.logs.noise import ALL, LATE, OWN, NoiseLog
-from pages.charts.noise import scale_figure
+from bsmath import noise, noise_along
+from bsmath.logs.noise import ALL, LATE, OWN, WINDOW, NoiseLog
+from bsmath.noise_estimate import NoiseScaleEstimate
+from pages.charts.noise import parts_figure, scale_figure
 from pages.ui import shell, text
 
 DRAWN, LISTED = 3000, 100
@@ -71,21 +72,64 @@ def verdict(log: NoiseLog, group: str) -> str:
     )
 
 
-def drawn(log: NoiseLog, group: str) -> pd.DataFrame:
+def more_rows(log: NoiseLog, group: str) -> str:
+    """How sure the second half's average is, and how many rows make it sure to 10 %; empty where no row can say."""
+    found = log.estimate(group, LATE)
+    need = found.rows_needed()
+    if not 0 < need < float("inf"):
+        return ""
+    said = f"One standard deviation of the second half's noise scale is {text.percent(found.relative_deviation)} from {found.rows:,} rows"
+    if need <= found.rows:
+        return f"{said}; {_up(need)} would do for 10 %."
+    return f"{said}: for 10 % log about {_up(need - found.rows)} more."
+
+
+def drawn(log: NoiseLog, group: str, average: str = WINDOW) -> pd.DataFrame:
     """What the charts show of a group: its smoothed rows, evenly picked where they are more than a chart can show."""
-    smoothed = log.smoothed(group)
+    smoothed = log.smoothed(group, average=average)
     return smoothed.iloc[:: -(-len(smoothed) // DRAWN) or 1]
 
 
-def chart(log: NoiseLog, group: str) -> None:
-    """The noise scale through training."""
-    smoothed, rows = drawn(log, group), len(log.rows(group))
+def chart(log: NoiseLog, group: str, average: str = WINDOW) -> None:
+    """The noise scale through training; a window lies beside another average."""
+    smoothed, rows = drawn(log, group, average), len(log.rows(group))
     if len(smoothed) < rows:
         st.caption(f"Drawn are {len(smoothed):,} of {rows:,} rows; averages and intervals are over all of them.")
+    beside = None if average == WINDOW or not log.has_parts else drawn(log, group)
     shell.chart(
-        scale_figure(smoothed, log.unit, levels(log), place(log)),
+        scale_figure(smoothed, log.unit, levels(log), place(log), beside),
         key="noise_scale",
         alt="The noise scale through training with its 90 % interval, and the batch of the run.",
+        table=smoothed,
+    )
+
+
+def averaging(log: NoiseLog, group: str, average: str) -> str:
+    """What a point of the curve averages, in a sentence or two."""
+    if average == WINDOW:
+        return "Each point averages the rows around it, both parts separately, and forgets the start of the run."
+    decay, rows = float(average), len(log.rows(group))
+    sure = noise_along.effective_rows(decay)
+    said = (
+        f"Each point averages all rows up to it, a row k back with weight {average}^k, both parts separately: once settled as sure as "
+        f"{text.count(sure)} rows that count alike."
+    )
+    if sure < rows:
+        return f"{said} Where it lies off the window's curve, the large |G|² of the first rows still weighs in it."
+    return f"{said} The log has only {rows:,}, so its first rows, where |G|² is largest, still weigh at the end."
+
+
+def parts(log: NoiseLog, group: str, average: str) -> None:
+    """Both parts through training."""
+    smoothed = drawn(log, group, average)
+    st.markdown(
+        "**Why it changes**: the ratio alone cannot say. Where the noise that the run's batch leaves lies above the signal |G|², a larger "
+        "batch still helps; where they cross, the batch is the noise scale. Dots are single rows of the log."
+    )
+    shell.chart(
+        parts_figure(smoothed, batch(log), place(log)),
+        key="noise_parts",
+        alt="Signal and noise of the gradient through training.",
         table=smoothed,
     )
 
@@ -102,12 +146,22 @@ def numbers(log: NoiseLog, group: str) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def _interval(found: noise.NoiseScaleEstimate) -> str:
+def _interval(found: NoiseScaleEstimate) -> str:
     return f"{text.between(*found.interval())}, 90 % interval"
+
+
+def _up(rows: float) -> str:
+    return text.whole(-(-rows // 1))
 
 
 def _small(value: float) -> str:
     return f"{value:.3g}"
+
+
+def layers(log: NoiseLog) -> None:
+    """The noise scale of every layer group."""
+    st.table(by_group(log), hide_index=True)
+    st.markdown("Both parts of the layers add up to the whole model's, their ratios do not.")
 
 
 def by_group(log: NoiseLog) -> pd.DataFrame:

@@ -46,22 +46,6 @@ def worked_example(scenario: Scenario, run: Outlook) -> pd.DataFrame:
     )
 
 
-def laws(predictions: pd.DataFrame) -> pd.DataFrame:
-    """Published laws at this scenario's size and tokens; what each rests on is in `law_notes`."""
-    return pd.DataFrame(
-        {
-            "Law": predictions["label"],
-            "Batch [tokens]": predictions["tokens_per_step"].map(text.count),
-            "What it predicts": predictions["definition"],
-        }
-    )
-
-
-def law_notes(predictions: pd.DataFrame) -> str:
-    """Where each law was fitted, and its source."""
-    return "\n".join(f"- **{law.label}**: {law.valid_range}. {law.source}." for law in predictions.itertuples())
-
-
 def rules(table: pd.DataFrame) -> pd.DataFrame:
     """The learning-rate rules at this batch; what each rests on is in `rule_notes`."""
     return pd.DataFrame(

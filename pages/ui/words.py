@@ -135,17 +135,6 @@ def doubling(scenario: Scenario, run: Outlook) -> str:
     )
 
 
-def laws_spread(predictions: pd.DataFrame, num_params: float, tokens: float) -> str:
-    """How far published laws disagree."""
-    low, high = predictions["tokens_per_step"].min(), predictions["tokens_per_step"].max()
-    return (
-        f"For {text.count(num_params)} parameters and {text.tokens(tokens)} they run "
-        f"from {text.count(low)} to {text.tokens(high)}, {text.times(high / low)} apart. They do not mean the same thing: some "
-        "give the batch of least loss at a fixed budget (optimal), some the batch where tokens start to be wasted (critical), "
-        "each by its own definition and in its own range."
-    )
-
-
 def rate_advice(scenario: Scenario, run: Outlook, table: pd.DataFrame, suggested: float) -> str:
     """The learning rate for this batch, with the rules' spread as the honest answer."""
     low, high = text.scientific(table["rate"].min()), text.scientific(table["rate"].max())

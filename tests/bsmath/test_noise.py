@@ -1,4 +1,4 @@
-"""The noise scale: published formulas, a Gaussian model of gradients whose truth is known, honest intervals."""
+"""The noise scale: published formulas and the sourced variances of one step."""
 
 import numpy as np
 import pandas as pd
@@ -6,43 +6,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from bsmath import noise
+from tests.bsmath.noise_model import SPREAD, gradients
 
 BIG, SMALL = 1_024, 64
 TRACE, GRAD_SQ_NORM = 68.0, 1.0
-SPREAD = np.linspace(0.2, 1.8, 200)  # the eigenvalues of Sigma in the sourced variances: tr(Sigma) = 200
-
-
-def gradients(rng, steps: int, small_batches: int = 16, tokens_small: int = 8):
-    """Squared norms at both batch sizes of drawn gradients: G along the first axis, Sigma = diag(SPREAD)."""
-    shards = rng.standard_normal((steps, small_batches, SPREAD.size)) * np.sqrt(SPREAD / tokens_small)
-    shards[..., 0] += 1
-    return (shards**2).sum(axis=-1).mean(axis=-1), (shards.mean(axis=1) ** 2).sum(axis=-1)
-
-
-def parts(rng, shape, relative_error: float, small_batches: int = 8):
-    """trace and grad_sq_norm of independent steps by their exact laws, |G| = 1, tr(Sigma) = 200 with five eigenvalues.
-
-    |G_big|^2 and the scatter of the small batches around G_big are independent sums of chi squares.
-    """
-    values, times = np.linspace(0.2, 1.8, 5), 40
-    tokens_big = times * values.sum() / relative_error
-    tokens_small = tokens_big / small_batches
-    big = (1 + np.sqrt(values[0] / tokens_big) * rng.standard_normal(shape)) ** 2
-    scatter = 0.0
-    for i, value in enumerate(values):
-        big += value / tokens_big * rng.chisquare(times - (i == 0), shape)
-        scatter += value / tokens_small * rng.chisquare(times * (small_batches - 1), shape)
-    norms = (tokens_small, tokens_big, big + scatter / small_batches, big)
-    return noise.trace(*norms), noise.grad_sq_norm(*norms)
-
-
-def intervals(trace, grad_sq_norm, **given) -> np.ndarray:
-    return np.array([noise.estimate(*pair, **given).interval() for pair in zip(trace, grad_sq_norm, strict=True)]).T
-
-
-def covered(trace, grad_sq_norm, truth: float, **given) -> float:
-    low, high = intervals(trace, grad_sq_norm, **given)
-    return np.mean((low <= truth) & (truth <= high))
 
 
 def test_two_squared_norms_give_both_parts_back():
@@ -100,17 +67,6 @@ def test_drawn_gradients_have_these_means_and_deviations():
     assert_allclose(np.cov(trace, grad_sq_norm)[0, 1], -0.2532, rtol=0.25)
 
 
-def test_the_ratio_of_means_recovers_a_known_noise_scale_where_the_mean_of_ratios_is_4_percent_high():
-    small, big = gradients(np.random.default_rng(3), 4_000)
-    trace, grad_sq_norm = noise.trace(8, 128, small, big), noise.grad_sq_norm(8, 128, small, big)
-    found = noise.estimate(trace, grad_sq_norm)
-    low, high = found.interval()
-    assert low < 200 < high and high / low < 1.02
-    assert_allclose(found.noise_scale, 200, rtol=0.01)
-    assert_allclose((trace / grad_sq_norm).mean(), 208.8, rtol=0.01)
-    assert found.verdict() == (True, "Both parts are clear of zero.")
-
-
 def test_steps_for_a_wanted_deviation_are_the_sourced_ones():
     """r = 16, n = 8, d_eff = 1,000: the deviation of |G|^2 is 80.57 %, and 10 % takes 64.9 steps."""
     variance = noise.grad_sq_norm_relative_variance(16, 8, 1_000)
@@ -134,161 +90,71 @@ def test_a_smaller_small_batch_makes_the_estimate_surer():
     assert (np.diff(found) < 0).all()
 
 
-@pytest.mark.parametrize("rows", [20, 60, 400])
-@pytest.mark.parametrize("relative_error", [0.5, 4, 16])
-def test_the_90_percent_interval_covers_the_truth_in_87_to_93_percent_of_1000_draws(rows, relative_error):
-    found = parts(np.random.default_rng(rows), (1_000, rows), relative_error)
-    assert 0.87 <= covered(*found, truth=200) <= 0.93
+@pytest.mark.parametrize("tokens_per_step, ratio", [(64e3, 4.077), (1e6, 1.414), (4e6, 1.118)])
+def test_noise_makes_a_gradient_longer_by_the_sourced_ratios(tokens_per_step, ratio):
+    """B_simple = 1e6: the numbers by which a clip threshold moves."""
+    assert_allclose(noise.norm_ratio(tokens_per_step, 1e6), ratio, rtol=2e-4)
 
 
-def test_the_interval_covers_as_often_when_rows_average_different_numbers_of_steps():
-    steps = np.array([1, 2, 4, 8] * 8)
-    once = parts(np.random.default_rng(5), (1_000, steps.sum()), 4)
-    ends = np.cumsum(steps) - steps
-    found = [np.add.reduceat(part, ends, axis=1) / steps for part in once]
-    assert 0.87 <= covered(*found, truth=200, weights=steps) <= 0.93
-    whole, averaged = noise.estimate(once[0][0], once[1][0]), noise.estimate(found[0][0], found[1][0], steps)
-    assert_allclose(averaged.noise_scale, whole.noise_scale)
+def test_both_parts_follow_from_the_expected_lengths_at_two_batches():
+    lengths = noise.norm_ratio(np.array([64e3, 1e6]), 1e6) ** 2
+    assert_allclose(noise.grad_sq_norm(64e3, 1e6, *lengths), 1)
+    assert_allclose(noise.trace(64e3, 1e6, *lengths), 1e6)
 
 
-def test_a_slow_trend_of_both_parts_neither_widens_the_interval_nor_spoils_its_coverage():
-    trace, grad_sq_norm = parts(np.random.default_rng(6), (1_000, 100), 4)
-    signal = np.exp(-np.linspace(0, 2, 100))  # |G|^2 and the noise both fall, the noise scale grows as 1/signal
-    trended = trace * signal**0.5, grad_sq_norm * signal
-    truth = 200 * (signal**0.5).mean() / signal.mean()
-    assert 0.87 <= covered(*trended, truth=truth) <= 0.93
-    estimated = noise.estimate(trended[0][0], trended[1][0])
-    plain = np.array([np.cov(*[part[i] for part in trended])[0, 0] for i in range(20)]).mean() / 100
-    differences = np.mean([noise.estimate(trended[0][i], trended[1][i]).variances[0] for i in range(20)])
-    assert plain > 20 * differences and estimated.degrees == pytest.approx(66.2, abs=0.1)
+def test_the_gain_and_the_best_rate_minimize_the_expected_loss_of_a_step():
+    """Equation 2.5 with |G|^2 = 3, G'HG = 2, tr(H Sigma) = 8, B = 16: B_noise = 4."""
+    rates = np.linspace(0, 6, 60_001)
+    gain = rates * 3 - rates**2 / 2 * (2 + 8 / 16)
+    best, most = 3 / 2, 3**2 / (2 * 2)  # of a noiseless step
+    share = noise.improvement(16, 8 / 2)
+    assert_allclose(rates[gain.argmax()], best * share, rtol=1e-4)
+    assert_allclose(gain.max(), most * share, rtol=1e-6)
+    assert_allclose(gain, gain.max() * noise.improvement_at_step(rates / (best * share)), atol=1e-9)
 
 
-def test_means_of_one_row_apart_have_the_variance_of_a_difference():
-    """Three rows by hand: differences of trace 2 and -1, of |G|^2 1 and 1; half their products, over 2, over 3."""
-    found = noise.estimate([10, 12, 11], [4, 5, 6])
-    assert (found.trace, found.grad_sq_norm, found.rows) == (11, 5, 3)
-    assert_allclose(found.variances, [(4 + 1) / 2 / 2 / 3, (2 - 1) / 2 / 2 / 3, (1 + 1) / 2 / 2 / 3])
-    assert found.degrees == pytest.approx(2 * 4 / 5)
+def test_a_step_above_twice_the_best_raises_the_loss():
+    assert noise.improvement_at_step(1) == 1 and noise.improvement_at_step(2) == 0
+    assert (noise.improvement_at_step(np.array([2.01, 3, 10])) < 0).all()
 
 
-def test_the_interval_is_that_of_fieller():
-    """Where R is at an end, trace - R |G|^2 is just t of its own deviations from 0."""
-    found = noise.estimate(*parts(np.random.default_rng(7), 30, 4))
-    t = noise.student(found.degrees, 0.8)
-    for end in found.interval(0.8):
-        variance = found.variances[0] - 2 * end * found.variances[1] + end**2 * found.variances[2]
-        assert_allclose(abs(found.trace - end * found.grad_sq_norm) / variance**0.5, t)
-    assert found.interval(0.5)[0] > found.interval(0.9)[0] and found.interval(0.5)[1] < found.interval(0.9)[1]
+def test_the_gain_is_proportional_to_a_small_batch_and_saturates():
+    assert_allclose(noise.improvement(2.0, 1e9) / noise.improvement(1.0, 1e9), 2, rtol=1e-8)
+    assert_allclose(noise.improvement(1e15, 1e6), 1, rtol=1e-8)
 
 
-def test_where_the_signal_could_be_zero_there_is_only_a_lower_bound():
-    found = noise.estimate([100, 90, 110, 95, 105], [3.0, -2.0, 4.0, -3.0, 2.0])
-    low, high = found.interval()
-    assert 0 < low < found.noise_scale == 125 and high == np.inf
-    assert found.verdict()[0] is False and "only a lower bound" in found.verdict()[1]
+def test_parts_add_up_over_layers_but_their_ratios_do_not():
+    layers = [(SMALL, BIG, 2.0625, 1.06640625), (SMALL, BIG, 5.0, 1.5)]
+    whole = (SMALL, BIG, 2.0625 + 5.0, 1.06640625 + 1.5)
+    for part in (noise.trace, noise.grad_sq_norm):
+        assert_allclose(part(*whole), sum(part(*layer) for layer in layers))
 
 
-def test_where_the_mean_signal_is_negative_the_noise_scale_is_not_identified():
-    found = noise.estimate([100, 90, 110, 95, 105], [3.0, -4.0, 4.0, -5.0, 1.0])
-    assert np.isnan(found.noise_scale) and found.interval()[1] == np.inf and found.interval()[0] > 0
-    assert found.verdict()[0] is False and "not identified" in found.verdict()[1]
-    impossible = noise.estimate([100, 90, 110, 95, 105], [-3.0, -3.1, -2.9, -3.2, -3.0])
-    assert np.isnan(impossible.interval()).all() and np.isnan(impossible.noise_scale)
+def test_an_undivided_micro_batch_is_scaled_back_by_the_square_of_their_number():
+    """A loss divided by a = 4 micro-batches makes each gradient 4 times too small, its squared norm 16 times."""
+    assert_allclose(noise.trace(1, 4, 16 * (2.0 / 16), 0.8), noise.trace(1, 4, 2.0, 0.8))
+    assert noise.trace(1, 4, 2.0 / 16, 0.8) < 0
 
 
-def test_where_the_noise_could_be_zero_there_is_only_an_upper_bound():
-    found = noise.estimate([1.0, -1.0, 2.0, -1.0], [5.0, 5.1, 4.9, 5.0])
-    assert found.interval()[0] == 0 and 0 < found.interval()[1] < np.inf
-    assert "only an upper bound" in found.verdict()[1]
+@pytest.mark.parametrize("averaged", [1, 4, 16])
+def test_fewer_averaged_small_norms_have_the_variance_of_drawn_ones(averaged):
+    rng, d, n, b = np.random.default_rng(11), 200, 16, 8
+    shards = rng.standard_normal((20_000, n, d)).astype("float32") * np.float32(b**-0.5)
+    shards += np.float32(d**-0.5)  # |G| = 1, Sigma = 1: G lies like the noise, d_eff = 200
+    small = (shards[:, :averaged] ** 2).sum(axis=-1).mean(axis=-1).astype(float)
+    big = (shards.mean(axis=1) ** 2).sum(axis=-1).astype(float)
+    trace, signal = noise.trace(b, n * b, small, big), noise.grad_sq_norm(b, n * b, small, big)
+    r = d / (n * b)
+    assert_allclose(trace.var() / d**2, noise.trace_relative_variance(r, n, d, averaged), rtol=0.05)
+    assert_allclose(signal.var(), noise.grad_sq_norm_relative_variance(r, n, d, averaged), rtol=0.05)
+    delta = (trace / d - signal).var()
+    assert_allclose(delta, noise.relative_variance(r, n, d, averaged), rtol=0.05)
 
 
-@pytest.mark.parametrize("rows", [0, 1, 2])
-def test_fewer_than_three_rows_give_no_verdict(rows):
-    identified, why = noise.estimate([2.0] * rows, [1.0] * rows).verdict()
-    assert not identified and why.endswith(f"there are {rows}.")
-
-
-def test_rows_without_scatter_give_the_ratio_itself():
-    found = noise.estimate([6.0] * 5, [2.0] * 5)
-    assert found.noise_scale == 3
-    assert_allclose(found.interval(), 3)
-
-
-def test_the_scale_of_the_gradient_and_the_unit_of_the_batch_change_nothing_else():
-    trace, grad_sq_norm = parts(np.random.default_rng(8), 30, 4)
-    found = noise.estimate(trace, grad_sq_norm)
-    scaled = noise.estimate(trace * 1e14 * 64, grad_sq_norm * 1e14)  # an unremoved loss scale, and 64 tokens a sequence
-    assert_allclose(scaled.interval(), 64 * np.array(found.interval()))
-    assert_allclose(scaled.noise_scale, 64 * found.noise_scale)
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (([1, 2], [1]), "grad_sq_norm must be as long as trace, got 1 for 2"),
-        (([1, np.nan], [1, 2]), "trace must be finite, got "),
-        (([1, 2], [1, np.inf]), "grad_sq_norm must be finite, got "),
-        (([1, 2], [1, 2], [1, 0]), r"weights must be a positive number for each of the 2 rows, got \[1, 0\]"),
-        (([1, 2], [1, 2], [1]), "weights must be a positive number for each of the 2 rows"),
-    ],
-)
-def test_unusable_rows_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        noise.estimate(*arguments)
-
-
-def log(trace, grad_sq_norm, **columns) -> pd.DataFrame:
-    return pd.DataFrame(
-        {"tokens": np.arange(1.0, len(trace) + 1), "trace": trace, "grad_sq_norm": grad_sq_norm} | columns
-    )
-
-
-def test_smoothing_is_the_ratio_of_the_averages_around_each_row():
-    found = noise.smoothed(log([8.0, 4.0, 3.0, 1.0], [1.0, 2.0, 3.0, 4.0]), rows=3)
-    assert_allclose(found["trace"], [6, 5, 8 / 3, 2])
-    assert_allclose(found["grad_sq_norm"], [1.5, 2, 3, 3.5])
-    assert_allclose(found["noise_scale"], found["trace"] / found["grad_sq_norm"])
-    assert list(found.columns) == ["tokens", "noise_scale", "low", "high", "grad_sq_norm", "trace"]
-
-
-def test_smoothing_forgets_a_huge_first_row():
-    found = noise.smoothed(log([2.0] * 8, [1e6] + [1.0] * 7), rows=5)
-    assert_allclose(found["noise_scale"].iloc[3:], 2, rtol=1e-6)
-
-
-def test_the_smoothed_interval_is_that_of_the_rows_around():
-    trace, grad_sq_norm = parts(np.random.default_rng(9), 40, 0.5)
-    found = noise.smoothed(log(trace, grad_sq_norm), rows=9)
-    whole = noise.estimate(trace[16:25], grad_sq_norm[16:25])
-    assert_allclose(found.loc[20, ["low", "high"]].astype(float), whole.interval(), rtol=1e-6)
-    first = noise.estimate(trace[:5], grad_sq_norm[:5])
-    assert_allclose(found.loc[0, ["low", "high"]].astype(float), first.interval(), rtol=1e-6)
-
-
-def test_a_window_of_one_row_is_that_row_without_an_interval():
-    trace, grad_sq_norm = parts(np.random.default_rng(10), 25, 0.5)
-    alone = noise.smoothed(log(trace, grad_sq_norm), rows=1)
-    assert_allclose(alone["noise_scale"], trace / grad_sq_norm)
-    assert alone["low"].isna().all()
-
-
-def test_smoothing_weighs_rows_by_their_steps():
-    found = noise.smoothed(log([2.0, 8.0], [1.0, 1.0], steps_averaged=[3, 1]), rows=3)
-    assert_allclose(found["trace"].iloc[-1], (3 * 2 + 8) / 4)
-
-
-def test_smoothing_is_not_identified_where_the_averaged_signal_is_negative():
-    found = noise.smoothed(log([5.0, 5.0, 5.0, 5.0], [1.0, -3.0, -1.0, 9.0]), rows=1)
-    assert found["noise_scale"].isna().tolist() == [False, True, True, False]
-    assert len(noise.smoothed(log([], []))) == 0
-
-
-@pytest.mark.parametrize("rows", [0, 2, -1])
-def test_a_window_without_a_middle_is_refused(rows):
-    with pytest.raises(ValueError, match=f"rows must be an odd number from 1, got {rows}"):
-        noise.smoothed(log([1.0], [1.0]), rows=rows)
-
-
-def test_a_trace_of_zero_is_not_blamed_on_the_gradient():
-    identified, why = noise.estimate([0.0] * 5, [1.0] * 5).verdict()
-    assert not identified and why.startswith("The mean of tr(Sigma) is not positive")
+def test_with_all_small_norms_the_variances_are_the_closed_forms():
+    r, n, d = np.array([0.1, 1, 16]), 8, 1_000
+    assert_allclose(noise.trace_relative_variance(r, n, d), 2 / ((n - 1) * d))
+    assert_allclose(noise.grad_sq_norm_relative_variance(r, n, d), (4 * r + 2 * r**2 * n / (n - 1)) / d)
+    for formula in (noise.trace_relative_variance, noise.grad_sq_norm_relative_variance, noise.relative_variance):
+        assert_allclose(formula(r, n, d), formula(r, n, d, averaged=n))
+        assert (formula(r, n, d, averaged=1) > formula(r, n, d)).all()

@@ -13,6 +13,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the harness's own tests need requirements-bench.txt")
 
 from bsmath import noise as formulas  # noqa: E402
+from bsmath import noise_estimate  # noqa: E402
 from bsmath.bench import noise  # noqa: E402
 from bsmath.bench.settings import Noise  # noqa: E402
 from bsmath.bench.train import Run  # noqa: E402
@@ -152,6 +153,6 @@ def test_two_processes_measure_what_one_does(tmp_path):
     assert low < estimate(two).noise_scale < high
 
 
-def estimate(written: list[dict[str, str]]) -> formulas.NoiseScaleEstimate:
+def estimate(written: list[dict[str, str]]) -> noise_estimate.NoiseScaleEstimate:
     found = [row for row in written if row["group"] == "all"]
-    return formulas.estimate(*([float(row[name]) for row in found] for name in ("trace", "grad_sq_norm")))
+    return noise_estimate.estimate(*([float(row[name]) for row in found] for name in ("trace", "grad_sq_norm")))

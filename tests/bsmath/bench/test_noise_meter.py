@@ -11,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the harness's own tests need requirements-bench.txt")
 
-from bsmath import noise  # noqa: E402
+from bsmath import noise, noise_estimate  # noqa: E402
 from bsmath.bench.gpt import GPT, Shape  # noqa: E402
 from bsmath.bench.noise_meter import ALL, COLUMNS, NoiseScaleMeter, layer_group  # noqa: E402
 
@@ -160,7 +160,7 @@ def test_a_known_noise_scale_is_found_and_lies_in_its_interval():
             (model(drawn) / 8).backward()
         rows += meter.update()
     trace, grad_sq_norm = ([row[name] for row in rows[::2]] for name in ("trace", "grad_sq_norm"))
-    found = noise.estimate(trace, grad_sq_norm)
+    found = noise_estimate.estimate(trace, grad_sq_norm)
     low, high = found.interval()
     assert low < 68 < high and high / low < 1.5
     assert found.trace == pytest.approx(68, rel=0.02) and found.grad_sq_norm == pytest.approx(1, rel=0.15)
