@@ -134,6 +134,7 @@ def fit_hyperbola(tokens_per_step, steps, resolution=None, stopped=None) -> Hype
     """
     batch, count = logline.pairs("tokens_per_step", tokens_per_step, "steps", steps)
     floor = LEAST_SCATTER if resolution is None else _grid_error(np.asarray(resolution, float) / count)
+    batch = np.array([float(f"{size:.12g}") for size in batch])  # batches that rounding alone tells apart are one
     sizes = np.unique(batch)
     log_steps = logline.fit(1 / batch, count).log_y[::-1]
     turned = 0 if hyperbola_search.tokens_fall(sizes, log_steps) else hyperbola_search.turning(sizes, log_steps)

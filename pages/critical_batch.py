@@ -12,6 +12,7 @@ from pages.ui import (
     laws,
     loaded,
     measure,
+    next_run,
     shell,
     state,
     tables,
@@ -65,7 +66,7 @@ shell.chart(
 )
 measure.fits(scenario, found)
 critical_fit.together(found, axis)
-# next_run.section(scenario, found)
+next_run.section(scenario, found)
 shell.chart(
     overhead_figure(table, point, marks, axis),
     key="overheads",

@@ -11,6 +11,7 @@ from pages.ui import (
     loaded,
     measure,
     memory,
+    next_run,
     rate_words,
     shell,
     split,
@@ -60,6 +61,7 @@ shell.chart(
     table=table[["tokens_per_step", "tokens_per_second", "goodput"]],
 )
 measure.fits(scenario, found, run)
+next_run.section(scenario, found)
 st.markdown(
     "The rate climbs while fixed costs per step dominate (overhead-bound, left of B_half) and goes flat once the matmuls do "
     "(compute-bound). A flat rate cannot choose a batch; goodput can: it is the rate times the share of tokens that still "

@@ -122,6 +122,14 @@ def test_a_run_stopped_left_of_a_u_says_nothing_of_the_hyperbola():
     assert_allclose(fit.critical_batch_size, 2e6, rtol=1e-5)
 
 
+def test_batches_that_rounding_alone_tells_apart_are_one():
+    steps = steps_to_target(BATCHES, 2e6, 1e4)
+    batch = np.append(BATCHES, np.nextafter(BATCHES[2], 0))
+    fit = fit_hyperbola(batch, np.append(steps, steps[2]))
+    assert_allclose(fit.critical_batch_size, 2e6, rtol=1e-5)
+    assert fit.batch.size == 6
+
+
 def test_joint_region_holds_the_truth_in_87_to_93_percent_of_sweeps():
     random, inside = np.random.default_rng(7), 0
     for _ in range(1000):

@@ -1,0 +1,136 @@
+"""The section on the next batch worth measuring: what it costs, and how far it would narrow the knee."""
+
+import math
+
+import streamlit as st
+
+from bsmath import batch, hyperbola_verdict, next_run, step_costs, step_verdict, throughput
+from bsmath.measured import Measurement
+from bsmath.next_run import NextRun
+from bsmath.scenario import Scenario
+from pages.charts.next_run import gain_figure
+from pages.ui import loaded, shell, text
+
+STEPS, WARMUP = 50, 10
+"""Steps that a timing run is reckoned to time, and those before them."""
+KNEES = {"steps": "B_crit", "tokens_per_second": "B_half"}
+
+
+def section(scenario: Scenario, found: list[Measurement]) -> None:
+    """For each measured series with a fit: the batch to measure next, its price, and what it would tell."""
+    fitted = [one for one in found if one.fit is not None]
+    if not fitted:
+        return
+    st.subheader("The next run worth measuring", anchor=False)
+    for one in fitted:
+        advice = advise(one, _sequence(scenario, one))
+        with st.container(border=True):
+            if advice is None:
+                st.markdown(f"**{text.plain(one.label)}**: {refusal(one)}")
+                continue
+            st.markdown(f"**{text.plain(one.label)}**: {said(scenario, one, advice)}")
+            st.caption(" ".join(filter(None, (advice.reason, *cautions(one, advice), repeat(advice)))))
+            shell.folded(
+                "What every other batch would give", f"next_{one.quantity}_{one.series}", _others, scenario, one, advice
+            )
+
+
+def advise(one: Measurement, sequence: float = 1.0) -> NextRun | None:
+    """The advice on a fitted series, in whole sequences of so many tokens; None where its curve does not describe it."""
+    if one.quantity == "steps":
+        described = hyperbola_verdict.kind(one.fit) != hyperbola_verdict.UNEXPLAINED
+        return next_run.hyperbola(one.fit, sequence=sequence) if described else None
+    described = step_verdict.kind(one.fit) != step_verdict.UNEXPLAINED
+    return next_run.throughput(one.fit, STEPS, WARMUP, sequence=sequence) if described else None
+
+
+def _sequence(scenario: Scenario, one: Measurement) -> float:
+    """Tokens of one sequence of a loaded series, counted as its batches are; 1 where the file does not say."""
+    sweep = loaded.sweep()
+    if sweep is None or "seq_len" not in sweep.table:
+        return 1.0
+    length = sweep.table.loc[sweep.table["series"] == one.series, "seq_len"].max()
+    real = batch.tokens_per_step(1, length, scenario.padding_fraction if one.quantity == "tokens_per_second" else 0)
+    return float(real) if real > 0 else 1.0
+
+
+def refusal(one: Measurement) -> str:
+    """Why there is no advice."""
+    if one.quantity == "steps" and one.fit.tokens_fall:
+        return "no next batch can be advised before the learning rate is tuned at each of these."
+    curve = "hyperbola" if one.quantity == "steps" else "straight line"
+    return f"no next batch can be advised, since a {curve} does not describe this sweep. Settle the points that are far off it first."
+
+
+def said(scenario: Scenario, one: Measurement, advice: NextRun) -> str:
+    """The batch, its price, and the interval now and after."""
+    return (
+        f"measure **{advice.tokens_per_step:,.0f} tokens per step** next: about {price(scenario, one, advice)}. "
+        f"{KNEES[one.quantity]} is {_ends(advice.now)} now (90 %), and {_ends(advice.expected)} is expected after it."
+    )
+
+
+def price(scenario: Scenario, one: Measurement, advice: NextRun) -> str:
+    """What the run costs."""
+    devices = batch.num_devices(scenario.data_parallel_size, scenario.model_parallel_size)
+    if one.quantity != "steps":
+        return f"{text.duration(advice.cost)} for {STEPS} timed steps after {WARMUP} others"
+    fixed, plateau = step_costs.effective(scenario)
+    rate = throughput.tokens_per_second(advice.tokens_per_step, fixed, plateau, scenario.padding_fraction)
+    return (
+        f"{text.tokens(advice.cost)} in {text.whole(advice.cost / advice.tokens_per_step)} steps, "
+        f"{text.count(advice.cost / rate * devices / 3600)} device-hours at this scenario's rate"
+    )
+
+
+def cautions(one: Measurement, advice: NextRun) -> list[str]:
+    """What the advice rests on that may not hold."""
+    sentences = []
+    if advice.assumed:
+        sentences.append(
+            f"Two batches show no scatter: {text.percent(advice.scatter)} is assumed (4 to 8 % on language models with a tuned rate)."
+        )
+    elif not _narrower(advice.now, advice.expected):
+        sentences.append(
+            f"The points lie closer to the curve than such runs usually do, so today's interval may be too narrow by luck: "
+            f"{text.percent(advice.scatter)} of scatter is reckoned with."
+        )
+    if one.quantity == "steps" and advice.tokens_per_step < one.points["tokens_per_step"].min():
+        sentences.append("Clearly more tokens than that would show that small batches cost extra here.")
+    if one.quantity == "steps" and hyperbola_verdict.kind(one.fit) == hyperbola_verdict.REJECTED:
+        sentences.append("The hyperbola is rejected, and the advice rests on it: take the interval as a rough size.")
+    return sentences
+
+
+def repeat(advice: NextRun) -> str:
+    """What the most useful repeat would give instead."""
+    if advice.repeat is None:
+        return "Repeating a batch tells nothing yet: only a new one does."
+    row = advice.repeat
+    ends = row["low"], row["high"]
+    leaves = f"would leave {_ends(ends)} at best and" if _narrower(advice.now, ends) else "at best"
+    return f"Repeating {row['tokens_per_step']:,.0f} instead {leaves} tells {text.percent(row['information'])} as much for its cost."
+
+
+def _others(scenario: Scenario, one: Measurement, advice: NextRun) -> None:
+    shell.chart(
+        gain_figure(advice.table, advice.tokens_per_step, shell.batch_axis(scenario)),
+        key=f"next_{one.quantity}_{one.series}",
+        alt=f"Gain for its cost against the batch: {advice.tokens_per_step:,.0f} tokens per step tells most.",
+        table=advice.table,
+    )
+    st.caption(
+        "Gain is the rise of 1/width², the precision of log B, for each token or second. Batches up to "
+        f"{next_run.FARTHEST:g} times beyond the measured ones are considered: further out cost and curve are guesses."
+    )
+
+
+def _ends(ends: tuple[float, float]) -> str:
+    """An interval of a batch."""
+    written = text.between(*ends)
+    return written if written == text.between(0, math.inf) else f"{written}{text.GAP}tokens"
+
+
+def _narrower(now: tuple[float, float], after: tuple[float, float]) -> bool:
+    """Whether an interval shrinks."""
+    return now[0] <= 0 or math.isinf(now[1]) or after[0] > 0 and now[1] / now[0] > after[1] / after[0]
