@@ -3,20 +3,21 @@
 import streamlit as st
 
 from bsmath import sweeps
-from pages.ui import harness, here, loaded, measure, shell, state, tables, uploads
+from pages.ui import crossed, curves, harness, here, loaded, measure, shell, state, tables, uploads
 
 scenario = state.scenario()
 shell.frame(scenario, "pages/upload.py")
 
 uploads.choose()
 uploads.logs(scenario)
+curves.section()
 sweep = loaded.sweep()
 if sweep is None:
-    if not loaded.logs_loaded():
+    if not loaded.logs_loaded() and crossed.now() is None:
         st.markdown(
-            "**Drop a CSV of one benchmark sweep, of steps to a target loss, or of both; or a noise-scale log, a branched run, the "
-            "loads of a router.** Column names may be yours; separator, decimal comma and units in headers are found. The fit then "
-            "appears on the Throughput and Critical batch pages, over the theory. The file stays in this session: nothing is "
+            "**Drop a CSV of one benchmark sweep, of steps to a target loss, or of both; the loss curves of several runs; or a "
+            "noise-scale log, a branched run, the loads of a router.** Column names may be yours; separator, decimal comma and "
+            "units in headers are found. The fit then appears on the Throughput and Critical batch pages, over the theory. The file stays in this session: nothing is "
             "stored on the server, nothing enters the link but numbers that you choose to use."
         )
         st.subheader("A template", anchor=False)
@@ -44,6 +45,5 @@ for quantity, title, page in (
 
 st.subheader("Every series", anchor=False)
 st.dataframe(tables.every_series(loaded.every_measurement()), hide_index=True)
-with st.expander("What each column was taken for"):
-    uploads.columns(sweep)
+uploads.columns(sweep)
 harness.section(scenario)

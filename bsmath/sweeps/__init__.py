@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from bsmath import checks, tuned
-from bsmath.sweeps import cells, delimited, harness, json_table, markdown, text
+from bsmath.sweeps import cells, delimited, harness, json_lines, json_table, markdown, text
 from bsmath.sweeps.assemble import assemble
 from bsmath.sweeps.draft import checked
 from bsmath.sweeps.meanings import MEANINGS
@@ -20,13 +20,14 @@ from bsmath.sweeps.model import ALL_ROWS, Column, Problem, Question, RawTable, S
 from bsmath.sweeps.text import MAX_BYTES
 
 __all__ = [
-    "ALL_ROWS", "MAX_BYTES", "MEANINGS", "READERS", "TEMPLATE", "Column", "Problem", "Question", "RawTable", "Sweep",
+    "ALL_ROWS", "MAX_BYTES", "MEANINGS", "QUANTITIES", "READERS", "TEMPLATE", "Column", "Problem", "Question", "RawTable", "Sweep",
     "SweepError", "aggregate", "at_best_rates", "best_rates", "read",
 ]  # fmt: skip
 
 READERS = {
     "printed benchmark lines": harness,
     "Markdown table": markdown,
+    "JSON lines": json_lines,
     "JSON": json_table,
     "table": delimited,
 }

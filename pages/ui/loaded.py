@@ -1,6 +1,7 @@
 """What is loaded in this session: a sweep with its bytes, the answers to its questions, its series and their fits; and logs.
 
-The bytes stay in memory, so that an answer or a correction reads them again; they leave with the session.
+Files come in through `loading`; loss curves, and the target that makes a sweep of them, are the business of `crossed`. The
+bytes stay in memory, so that an answer or a correction reads them again; they leave with the session.
 """
 
 import streamlit as st
@@ -12,7 +13,8 @@ from bsmath.sweeps import Question, Sweep, SweepError
 from pages.ui import state, text
 
 
-def _memory() -> dict:
+def memory() -> dict:
+    """Everything that is loaded, by name; other modules of this layer read and write it through this."""
     if "loaded" not in st.session_state:
         st.session_state.loaded = {
             "sweep": None,
@@ -23,8 +25,14 @@ def _memory() -> dict:
             "fits": {},
             "padding": 0.0,
             "logs": {},
+            "curves": None,
         }
     return st.session_state.loaded
+
+
+def held(key: str):
+    """What a widget holds."""
+    return st.session_state[key]
 
 
 def forget() -> None:
@@ -34,17 +42,17 @@ def forget() -> None:
 
 def sweep() -> Sweep | None:
     """The sweep that is loaded."""
-    return _memory()["sweep"]
+    return memory()["sweep"]
 
 
 def logs_loaded() -> list[Log]:
     """The logs that are loaded, one of a kind at most."""
-    return list(_memory()["logs"].values())
+    return list(memory()["logs"].values())
 
 
 def log(kind: str) -> Log:
     """The loaded log of this kind (see bsmath.logs), or the one that ships with the project."""
-    return _memory()["logs"].get(kind) or shipped.log(kind)
+    return memory()["logs"].get(kind) or shipped.log(kind)
 
 
 def is_shipped(one: Log) -> bool:
@@ -54,7 +62,7 @@ def is_shipped(one: Log) -> bool:
 
 def shown_series() -> tuple[str, ...]:
     """The series that lie over the theory."""
-    return _memory()["shown"]
+    return memory()["shown"]
 
 
 def measurements(quantity: str) -> list[Measurement]:
@@ -75,65 +83,29 @@ def every_measurement() -> list[Measurement]:
 
 def _measured(series, quantities) -> list[Measurement]:
     """Fits cost milliseconds and a slider step does not change them: they are kept beside the sweep."""
-    memory, padding = _memory(), state.scenario().padding_fraction
-    if memory["padding"] != padding:
-        memory.update(fits={}, padding=padding)
-    kept = memory["fits"]
+    has, padding = memory(), state.scenario().padding_fraction
+    if has["padding"] != padding:
+        has.update(fits={}, padding=padding)
+    kept = has["fits"]
     for wanted in ((name, quantity) for quantity in quantities for name in series):
         if wanted not in kept:
-            kept[wanted] = measured.measurement(memory["sweep"], *wanted, padding)
+            kept[wanted] = measured.measurement(has["sweep"], *wanted, padding)
     found = (kept[name, quantity] for quantity in quantities for name in series)
     return [one for one in found if len(one.points)]
 
 
-def upload() -> dict:
-    """The arguments of the file uploader."""
-    return {"key": "upload_file", "on_change": _read_upload}
-
-
-def _read_upload() -> None:
-    if st.session_state.upload_file is not None:
-        _load(st.session_state.upload_file.name, st.session_state.upload_file.getvalue())
-
-
-def load_pasted() -> None:
-    """Read the pasted text like a file."""
-    _load("pasted text", st.session_state.pasted.encode())
-
-
-def load_example(kind: str) -> None:
-    """Read a measurement that ships with the project."""
-    path = shipped.path(kind)
-    if kind in logs.READERS:
-        return _keep(shipped.log(kind))
-    _load(path.name, path.read_bytes())
-
-
-def _load(name: str, data: bytes) -> None:
-    """Read a new source; where it leaves the sequence length open, the scenario's is taken and shown as a question."""
-    try:
-        one = logs.read(data, name)
-    except SweepError as error:
-        return state.say(str(error))
-    if one is not None:
-        return _keep(one)
-    asked: dict[str, Question] = {}
-    found = _read(name, data, {}, asked)
-    if found and found.batch_unit == "sequences" and "seq_len" in asked:
-        found = _read(name, data, {"seq_len": state.scenario().seq_len}, asked)
-
-
-def _keep(one: Log) -> None:
-    _memory()["logs"][one.kind] = one
+def keep(one: Log) -> None:
+    """Keep a log, in the place of one of its kind."""
+    memory()["logs"][one.kind] = one
     state.note(f"{text.plain(one.record.name)} is a {logs.NAMES[one.kind]}; it is drawn below.")
 
 
 def _read_again(**answers) -> None:
-    memory = _memory()
-    _read(*memory["source"], memory["answers"] | answers, memory["questions"])
+    has = memory()
+    read_sweep(*has["source"], has["answers"] | answers, has["questions"])
 
 
-def _read(name: str, data: bytes, answers: dict, asked: dict[str, Question]) -> Sweep | None:
+def read_sweep(name: str, data: bytes, answers: dict, asked: dict[str, Question]) -> Sweep | None:
     """Read and keep, or say why not; a question once asked stays on the page so that its answer can be changed."""
     try:
         found = sweeps.read(data, name, answers)
@@ -141,21 +113,23 @@ def _read(name: str, data: bytes, answers: dict, asked: dict[str, Question]) -> 
         return state.say(str(error))
     asked.update({question.key: question for question in found.questions})
     shown = tuple(series for series in shown_series() if series in found.series) or found.series[:1]
-    _memory().update(sweep=found, source=(name, data), answers=answers, questions=asked, shown=shown, fits={})
+    memory().update(
+        sweep=found, source=(name, data), answers=answers, questions=asked, shown=shown, fits={}, curves=None
+    )
     return found
 
 
 def questions() -> list[Question]:
     """What the file left open, answered or not."""
-    return list(_memory()["questions"].values())
+    return list(memory()["questions"].values())
 
 
 def answer(question: Question) -> dict:
     """A widget that answers a question about the file."""
-    value = _memory()["answers"].get(question.key, question.default)
-    if value is not None and not question.choices:
-        value = int(value)
-    return state.tie(f"answer_{question.key}", value, _read_answer, question.key)
+    given = memory()["answers"].get(question.key, question.default)
+    if given is not None and not question.choices:
+        given = int(given)
+    return state.tie(f"answer_{question.key}", given, _read_answer, question.key)
 
 
 def _read_answer(key: str, name: str) -> None:
@@ -165,7 +139,7 @@ def _read_answer(key: str, name: str) -> None:
 def correct_column() -> None:
     """Read the file again with one column taken for something else."""
     corrected = {st.session_state.correct_header: st.session_state.correct_meaning}
-    _read_again(columns=_memory()["answers"].get("columns", {}) | corrected)
+    _read_again(columns=memory()["answers"].get("columns", {}) | corrected)
 
 
 def series_choice() -> dict:
@@ -174,4 +148,4 @@ def series_choice() -> dict:
 
 
 def _read_series(key: str) -> None:
-    _memory()["shown"] = tuple(st.session_state[key])
+    memory()["shown"] = tuple(st.session_state[key])

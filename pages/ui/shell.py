@@ -130,9 +130,13 @@ def view_switches() -> None:
         st.segmented_control("Batch axis", **state.view_choice("batch_scale"))
 
 
-def chart(figure: go.Figure, key: str, alt: str, table: pd.DataFrame) -> None:
-    """Draw a figure; below it, on request, its data as a table that can be saved as CSV. Every chart comes through here."""
-    st.plotly_chart(figure, key=key, alt=alt, config=PLOT_CONFIG)
+def chart(figure: go.Figure, key: str, alt: str, table: pd.DataFrame, clicked=None) -> None:
+    """Draw a figure; below it, on request, its data as a table that can be saved as CSV. Every chart comes through here.
+
+    `clicked` is called with the key when a point was clicked on; `loaded.held(key)` then has the selection.
+    """
+    more = {"on_select": lambda: clicked(key), "selection_mode": "points"} if clicked else {}
+    st.plotly_chart(figure, key=key, alt=alt, config=PLOT_CONFIG, **more)
     data = st.expander("Data of this chart", key=f"{key}_data", on_change="rerun")
     if data.open:
         data.dataframe(table, hide_index=True)

@@ -7,7 +7,7 @@ from bsmath.measured import Measurement
 from bsmath.scenario import Scenario
 from bsmath.sweeps import Sweep
 from pages.charts.measured import measured_figure
-from pages.ui import here, loaded, noise, router, shell, tables, text
+from pages.ui import crossed, here, loaded, loading, noise, router, shell, tables, text
 
 EXAMPLES = {
     "throughput": "Throughput sweep",
@@ -22,18 +22,20 @@ MEGABYTES = sweeps.MAX_BYTES // 10**6
 
 
 def choose() -> None:
-    """Three ways to data: a file, pasted text, the measured examples."""
+    """Three ways to data: files, pasted text, the measured examples."""
     st.caption("Examples, all measured with this project's harness on a small GPT on two CPU cores:")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for kind, title in EXAMPLES.items():
-            st.button(title, key=f"example_{kind}", on_click=loaded.load_example, args=(kind,))
-        if loaded.sweep() or loaded.logs_loaded():
+            st.button(title, key=f"example_{kind}", on_click=loading.example, args=(kind,))
+        if loaded.sweep() or crossed.now() or loaded.logs_loaded():
             st.button("Remove the data", on_click=loaded.forget)
     st.file_uploader(
-        f"A table as CSV, TSV, JSON or Markdown, or printed benchmark lines; up to {MEGABYTES} MB",
+        f"A table as CSV, TSV, JSON, JSON lines or Markdown, or printed benchmark lines; up to {MEGABYTES} MB. Of loss curves "
+        "several files together, one a run",
+        accept_multiple_files=True,
         max_upload_size=MEGABYTES,
         help="Nothing is written to disk or kept after this session.",
-        **loaded.upload(),
+        **loading.upload(),
     )
     with st.expander("Or paste a table"):
         st.text_area(
@@ -41,7 +43,7 @@ def choose() -> None:
             key="pasted",
             height=140,
         )
-        st.button("Read the pasted text", on_click=loaded.load_pasted)
+        st.button("Read the pasted text", on_click=loading.pasted)
 
 
 def logs(scenario: Scenario) -> None:
@@ -104,11 +106,14 @@ def series(sweep: Sweep) -> None:
 
 def columns(sweep: Sweep) -> None:
     """Each column with what it was taken for; a wrong one is corrected here."""
-    st.dataframe(tables.columns(sweep), hide_index=True)
-    left, right = st.columns(2)
-    left.selectbox("Correct the column", [column.header for column in sweep.columns], key="correct_header")
-    right.selectbox("which holds", sweeps.MEANINGS, key="correct_meaning")
-    st.button("Read it again so", on_click=loaded.correct_column)
+    if not sweep.columns:  # made of loss curves, whose runs are corrected in their own table
+        return
+    with st.expander("What each column was taken for"):
+        st.dataframe(tables.columns(sweep), hide_index=True)
+        left, right = st.columns(2)
+        left.selectbox("Correct the column", [column.header for column in sweep.columns], key="correct_header")
+        right.selectbox("which holds", sweeps.MEANINGS, key="correct_meaning")
+        st.button("Read it again so", on_click=loaded.correct_column)
 
 
 def figure(scenario: Scenario, found: list[Measurement], quantity: str) -> None:

@@ -55,6 +55,55 @@ def test_signal_and_noise_are_drawn_smoothed_and_row_by_row():
     assert figure.layout.xaxis.title.text == "Training [steps]"
 
 
+def test_another_average_has_the_window_s_beside_it():
+    figure = noise_charts.scale_figure(SMOOTHED, "tokens", (), "Training [steps]", beside=SMOOTHED * 2)
+    drawn = {trace.name: trace for trace in figure.data}
+    assert list(drawn["by a window"].y) == [20, 40, 80] and list(drawn["noise scale"].y) == [10, 20, 40]
+
+
+def curve(width: float) -> pd.DataFrame:
+    """Three batches; ends of the interval at `width` times and one `width`-th of each value."""
+    table = {"tokens_per_step": [1e5, 1e6, 1e7]}
+    for name, values in {
+        "noise_to_signal": [10.0, 1.0, 0.1],
+        "improvement": [0.09, 0.5, 0.9],
+        "clip_norm": [3.0, 1.0, 0.7],
+    }.items():
+        table |= {name: values, f"{name}_low": np.array(values) / width, f"{name}_high": np.array(values) * width}
+    return pd.DataFrame(table)
+
+
+POINT = {"tokens_per_step": 1e6, "noise_to_signal": 1.0, "improvement": 0.5, "clip_norm": 1.0}
+
+
+def test_noise_over_signal_and_the_gain_of_a_step_share_the_batch_axis():
+    figure = noise_charts.batch_figure(curve(1), POINT, ((1e6, "noise scale"),), BatchAxis())
+    above = [trace.name for trace in figure.data if trace.yaxis != "y2"]
+    below = [trace for trace in figure.data if trace.yaxis == "y2"]
+    assert above == ["noise over signal, B_simple/B", "noise = signal", "this run"]
+    assert list(below[0].y) == pytest.approx([9, 50, 90]) and list(below[1].y) == [50]
+    assert figure.layout.xaxis.anchor == "y2" and figure.layout.yaxis.domain[0] > figure.layout.yaxis2.domain[1]
+    assert figure.layout.yaxis.type == "log" and figure.layout.annotations[0].text == "noise scale"
+
+
+def test_an_interval_is_a_band_in_both_panels_and_an_assumption_has_none():
+    figure = noise_charts.batch_figure(curve(1.5), POINT, (), BatchAxis())
+    assert [trace.name for trace in figure.data].count("90 % interval") == 2
+    assert "90 % interval" in [
+        trace.name for trace in noise_charts.clip_figure(curve(1.5), POINT, POINT, (), BatchAxis()).data
+    ]
+
+
+def test_batches_are_drawn_in_the_unit_of_the_session():
+    axis = BatchAxis("sequences", "log", 1_000)
+    assert list(noise_charts.batch_figure(curve(1), POINT, (), axis).data[0].x) == [100, 1_000, 10_000]
+    figure = noise_charts.clip_figure(curve(1), POINT, POINT, (), axis)
+    assert list(figure.data[0].x) == [100, 1_000, 10_000] and [list(trace.x) for trace in figure.data[1:]] == [
+        [1_000],
+        [1_000],
+    ]
+
+
 @pytest.mark.parametrize("unknown", [np.nan, -1.0])
 def test_a_log_without_one_positive_value_still_has_its_axes(unknown):
     nothing = SMOOTHED.assign(**dict.fromkeys(SMOOTHED.columns.drop("tokens"), unknown))

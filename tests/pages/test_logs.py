@@ -111,3 +111,98 @@ def test_of_a_thousand_layers_a_hundred_are_listed():
     app.switch_page("pages/noise_scale.py").run()
     assert not app.exception
     assert "Listed are the first 100 of 1,001 groups" in said(app)
+
+
+PARTS = ("noise_clip", "noise_layers", "noise_calculator", "noise_norms", "noise_limits")
+
+
+def unfolded(app, *parts: str):
+    """The page with these parts open."""
+    for part in parts or PARTS:
+        app.session_state[f"part_{part}"] = True
+    return app.run()
+
+
+@pytest.mark.parametrize("average", ["window", "0.9", "0.99", "0.999"])
+def test_the_noise_scale_page_opens_in_every_average_with_all_its_parts(average):
+    app = unfolded(opened("pages/noise_scale.py", {"noise_average": average}))
+    assert not app.exception and not app.warning
+    assert "Each point averages" in said(app)
+
+
+def test_an_average_is_chosen_live_and_stands_in_the_link():
+    app = opened("pages/noise_scale.py")
+    app.segmented_control(key="view_noise_average").set_value("0.9").run()
+    assert not app.exception and "as sure as 19 rows" in said(app)
+    assert any("noise_average=0.9" in code.value for code in app.code)
+
+
+def test_an_average_longer_than_the_log_is_said_to_hold_its_first_rows():
+    app = opened("pages/noise_scale.py", {"noise_average": "0.999"})
+    assert "its first rows, where |G|² is largest, still weigh at the end" in said(app)
+
+
+def test_the_calculator_gives_the_worked_noise_scale_and_the_steps_for_10_percent():
+    app = unfolded(opened("pages/noise_scale.py"), "noise_calculator")
+    assert "B_simple is 69.6k" in said(app)
+    for name, value in {
+        "tokens_small": "128",
+        "tokens_big": "1024",
+        "norm_small": "129",
+        "norm_big": "17",
+        "effective_dimension": "1k",
+    }.items():
+        app.text_input(key=f"calculator_{name}").set_value(value)
+    next(button for button in app.button if button.label == "Compute").click().run()
+    written = said(app)
+    assert "16x the batch" in written and "For 10\u00a0% average **66 steps**" in written
+    assert "one step alone knows |G|² to 81\u00a0%" in written
+
+
+@pytest.mark.parametrize(
+    "name, value, sentence",
+    [
+        ("norm_big", "0.05", "Not identified"),
+        ("norm_big", "3", "Not identified"),
+        ("norm_big", "many", "Big norm must be a number such as"),
+        ("norm_big", "", "Big norm must be a number"),
+        ("tokens_big", "70000", "B must be at least twice b"),
+        ("averaged", "99", "small norms averaged must be from 1 to 16"),
+    ],
+)
+def test_the_calculator_says_why_it_gives_no_number(name, value, sentence):
+    app = unfolded(opened("pages/noise_scale.py"), "noise_calculator")
+    app.text_input(key=f"calculator_{name}").set_value(value)
+    next(button for button in app.button if button.label == "Compute").click().run()
+    assert not app.exception and sentence in said(app)
+
+
+def test_the_curves_over_the_batch_are_the_scenario_s_until_a_log_of_ones_own_gives_them():
+    app = opened("pages/noise_scale.py", {"noise_scale": "3e6"})
+    assert "noise scale, 3M\u00a0tokens, which is assumed: no log of your own is loaded" in said(app)
+    app = pasted(NOISE)
+    app.switch_page("pages/noise_scale.py").run()
+    assert "Drawn for the second half of your log" in said(app)
+    app = pasted(NOISE.replace("tokens_small,tokens_big", "batch_small,batch_big"))
+    app.switch_page("pages/noise_scale.py").run()
+    assert "which is assumed: your log does not give one in tokens" in said(app)
+
+
+def test_a_clip_threshold_moves_with_the_batch_or_is_off():
+    link = {"noise_scale": "1e6", "reference_tokens_per_step": "4e6", "seq_len": "1000", "micro_batch_size": "64"}
+    app = unfolded(opened("pages/noise_scale.py", link), "noise_clip")
+    assert (
+        "1.12x its signal" in said(app)
+        and "4.08x" in said(app)
+        and "A clip threshold of 1 tuned there means the same here at 3.65" in said(app)
+    )
+    app = unfolded(opened("pages/noise_scale.py", link | {"clip_norm": "0"}), "noise_clip")
+    assert not app.exception and "Clipping is off" in said(app)
+
+
+def test_a_log_says_how_many_rows_make_it_sure_to_10_percent():
+    assert "from 28 rows; 4 would do for 10 %" in said(opened("pages/noise_scale.py"))
+    scattered = f"{NORMS}\n" + "\n".join(f"{step},64,1024,{4 + step % 3},{1.9 + step % 2}" for step in range(1, 12))
+    app = pasted(scattered)
+    app.switch_page("pages/noise_scale.py").run()
+    assert "for 10 % log about" in said(app)

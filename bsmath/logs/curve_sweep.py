@@ -1,0 +1,138 @@
+"""Loss curves crossed by a target -> a sweep of steps, with what was censored and how coarse the evaluations are."""
+
+import numpy as np
+import pandas as pd
+
+from bsmath import loss_curves
+from bsmath.sweeps import ALL_ROWS, Problem, Sweep, SweepError
+
+COARSE = 0.1
+"""Share of the steps from which the spacing of the evaluations is said to be coarse."""
+LISTED = 8
+"""Runs or batches that are named in one sentence."""
+
+
+def steps(rows: pd.DataFrame, run: pd.Series, tokens_per_step: float) -> pd.Series:
+    """Optimizer steps done at each row: tokens over the batch where both are known, as the numbers of steps may begin at 0."""
+    counted = rows["tokens"] / tokens_per_step
+    if rows["step"].isna().all():
+        return counted.fillna(rows["samples"] / run["batch"])
+    offset = counted - rows["step"]
+    return counted if offset.between(-0.01, 1.01).all() else rows["step"]
+
+
+def sweep(curves, target: float | None, reading) -> Sweep:
+    """One row a run with a batch; see `LossCurves.sweep`."""
+    found = curves.targets(reading)
+    if found is None:
+        raise SweepError(f"{curves.name} must have a run with a batch and losses that are numbers, got none")
+    target = found.default if target is None else target
+    reading, unit = curves.resolved(reading), curves.batches(reading)[1]
+    rows = [_row(curves.runs.loc[one.run], one, target) for one in curves.curves(reading) if one.tokens_per_step > 0]
+    table = pd.DataFrame(rows)
+    problems = [_problem(sentence, "see the table of runs") for sentence in curves.problems]
+    problems += _left_out(curves, reading, table) + _doubts(table, target, unit)
+    rates = table["learning_rate"]
+    if rates.nunique() > 1 and rates.isna().any():
+        names = _few(curves.runs.loc[table.loc[rates.isna(), "row"] - 1, "label"])
+        problems.append(_problem(f"{rates.isna().sum():,} runs have no learning rate ({names})", "left out"))
+        table = table[rates.notna()]
+    if rates.nunique() < 2:
+        if lost := int(table["censored"].sum()):
+            problems.append(_problem(f"{lost:,} runs never reach {target:g}", "left out of the fit"))
+        table = table.drop(columns=["censored", "steps_run"])
+        table = table[table["steps"].notna() | table["tokens_per_second"].notna()]
+    optional = [name for name in ("learning_rate", "seed") if table[name].isna().any()]
+    return Sweep(
+        name=f"{curves.name}, steps to {target:g}",
+        table=table.drop(columns=optional).reset_index(drop=True),
+        batch_unit=unit,
+        columns=(),
+        questions=tuple(curves.questions(reading)),
+        problems=tuple(problems),
+        comments=(),
+    )
+
+
+def missing(curves) -> list[str]:
+    """Sentences on what a critical batch needs and these runs do not have."""
+    sizes, _ = curves.batches()
+    different = sizes.dropna().nunique()
+    said = []
+    if sizes.isna().any():
+        what = "The batch is" if len(sizes) == 1 else f"The batch of {_few(curves.runs.loc[sizes.isna(), 'label'])} is"
+        said.append(f"{what} in no column and no name: type it into the table of runs.")
+    if different < loss_curves.LEAST_BATCHES:
+        have = {0: "is no run with a batch", 1: "is one batch", 2: "are two batches"}[different]
+        said.append(
+            f"There {have}; a critical batch needs runs at {loss_curves.LEAST_BATCHES} or more: drop their files together."
+        )
+    return said
+
+
+def _row(run: pd.Series, curve, target: float) -> dict:
+    found = loss_curves.crossing(curve.steps, curve.loss, target)
+    never = not found.steps > 0
+    given = np.inf if loss_curves.diverged(curve.raw) else curve.last
+    return {
+        "row": curve.run + 1,
+        "series": run["model"] or ALL_ROWS,
+        "tokens_per_step": curve.tokens_per_step,
+        "tokens_per_second": run["tokens_per_second"],
+        "step_time": curve.tokens_per_step / run["tokens_per_second"],
+        "steps": found.steps,
+        "learning_rate": run["learning_rate"] if run["learning_rate"] > 0 else np.nan,
+        "seed": run["seed"],
+        "censored": never,
+        "steps_run": given if never else np.nan,
+        "resolution": found.resolution,
+    }
+
+
+def _doubts(table: pd.DataFrame, target: float, unit: str) -> list[Problem]:
+    """What was censored, and where the evaluations are too far apart."""
+    said = []
+    if table["censored"].any():
+        lost = table[table["censored"]]
+        ended = int(np.isinf(lost["steps_run"]).sum())
+        what = f"{len(lost):,} of {len(table):,} runs never reach {target:g}" + (
+            f", {ended:,} diverged" if ended else ""
+        )
+        said.append(_problem(what, "kept: each counts as more steps than any run that arrived"))
+    arrived = set(table.loc[~table["censored"], "tokens_per_step"])
+    none = sorted(set(table["tokens_per_step"]) - arrived)
+    if none:
+        sizes = _few(f"{size:,.0f}" for size in none)
+        said.append(_problem(f"no run at {sizes} {unit} per step reaches {target:g}", "left out of the fit"))
+    share = (table["resolution"] / table["steps"]).dropna()
+    if len(share) and share.median() > COARSE:
+        what = (
+            f"the evaluations around {target:g} lie {share.median():.0%} of the steps apart, in the median of the runs"
+        )
+        said.append(_problem(what, "interpolated; each count of steps is uncertain by a third of that"))
+    return said
+
+
+def _left_out(curves, reading, table: pd.DataFrame) -> list[Problem]:
+    """Runs without a batch, and runs without a loss of the kind that is read."""
+    without = curves.runs.index.difference(table["row"] - 1)
+    if not len(without):
+        return []
+    sizes = curves.batches(reading)[0]
+    said = []
+    for lost, what in (
+        (without[sizes[without].isna()], "have no batch"),
+        (without[sizes[without].notna()], f"have no {reading.loss} loss"),
+    ):
+        if len(lost):
+            said.append(_problem(f"{len(lost):,} runs {what} ({_few(curves.runs.loc[lost, 'label'])})", "left out"))
+    return said
+
+
+def _problem(what: str, action: str) -> Problem:
+    return Problem(row=None, column=None, what=what, action=action)
+
+
+def _few(names) -> str:
+    names = list(map(str, names))
+    return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} others" if len(names) > LISTED else "")

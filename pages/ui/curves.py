@@ -1,0 +1,139 @@
+"""The section of the Upload page on loss curves: the chart with the target, the runs, and what reaches the target where."""
+
+import streamlit as st
+
+from bsmath import loss_curves
+from bsmath.logs.curve_headers import LOSSES
+from bsmath.logs.curves import EDITABLE
+from pages.charts.loss_curves import curves_figure
+from pages.ui import crossed, loaded, shell, tables, text
+from pages.ui.crossed import Crossed
+
+HEIGHT = 240
+"""Pixels of the table of runs."""
+PLACES = 60
+"""Places of the slider over the targets."""
+SHOWN = {
+    "B [tokens]": "B [tokens]",
+    "Best rate": "Best rate",
+    "Steps, median": "Steps",
+    "Runs that never arrived": "Never arrived",
+}
+"""Columns of the table of best rates, and their names where there is little room."""
+
+
+def section() -> None:
+    """Everything about the loaded curves; nothing where there are none."""
+    now = crossed.now()
+    if now is None:
+        return
+    st.subheader(f"Loss curves: {text.plain(now.record.name)}", anchor=False)
+    st.markdown(_answer(now))
+    for sentence in now.record.missing():
+        st.info(text.plain(sentence))
+    _questions(now)
+    along = _how(now)
+    _target(now)
+    left, right = st.columns([3, 2])
+    with left:
+        _chart(now, along)
+    with right:
+        _reached()
+    _runs(now)
+
+
+def _answer(now: Crossed) -> str:
+    """How many runs and batches reach the target, in a sentence."""
+    sweep, sizes = loaded.sweep(), now.record.batches(now.reading)[0].dropna()
+    runs, batches = text.plural(len(now.record.runs), "run"), text.plural(sizes.nunique(), "batch size")
+    if sweep is None:
+        return f"{runs}, {batches}: nothing can be counted to a target yet."
+    arrived = sweep.table[sweep.table["steps"].notna()]
+    return (
+        f"**A loss of {now.target:g} is reached at {arrived['tokens_per_step'].nunique()} of {batches}**, in {len(arrived):,} of {runs}. "
+        "The steps that each needed are fitted below like any sweep."
+    )
+
+
+def _questions(now: Crossed) -> None:
+    """What the files leave open."""
+    for question in now.record.questions(now.reading):
+        if question.choices:
+            st.selectbox(text.plain(question.text), question.choices, **crossed.answer(question))
+        else:
+            st.number_input(text.plain(question.text), min_value=1, value=None, step=1, **crossed.answer(question))
+
+
+def _how(now: Crossed) -> str:
+    """Which loss is read, how it is smoothed, and over what it is drawn, which is returned."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if len(now.record.losses) > 1:
+            st.segmented_control("Loss", now.record.losses, required=True, **crossed.choice("loss"))
+        st.segmented_control("Smoothing", loss_curves.SMOOTHINGS, required=True, **crossed.choice("smoothing"))
+        if now.record.resolved(now.reading).smoothing != "none":
+            st.select_slider(
+                "over a share of the steps so far",
+                loss_curves.WIDTHS,
+                format_func=text.percent,
+                **crossed.choice("width"),
+            )
+        unit = now.record.batches(now.reading)[1]
+        return st.segmented_control("Chart over", ["steps", unit], default="steps", required=True, key="curves_along")
+
+
+def _target(now: Crossed) -> None:
+    """The target, and in words which can be chosen."""
+    found = now.record.targets(now.reading)
+    if found is None:
+        return
+    left, right = st.columns([3, 1])
+    if found.low < found.high:
+        options = sorted({*loss_curves.places(found, PLACES), now.target})
+        tied = crossed.target("slider")
+        left.select_slider("Target loss [nats/token]", options, format_func="{:.4g}".format, **tied)
+    ends = {"min_value": found.low, "max_value": found.high}
+    right.number_input("exact", **ends, step=0.01, format="%.4g", **crossed.target("number"))
+    batches = min(loss_curves.LEAST_BATCHES, now.record.batches(now.reading)[0].dropna().nunique())
+    st.caption(
+        f"Also a click on a curve sets it. From {found.low:.4g}, the lowest that {text.plural(batches, 'batch size')} reach, to {found.high:.4g}, below which a run "
+        f"starts. {found.default:.4g} is the lowest that most of them reach. A lower target is nearer to a whole run; where a rate "
+        "decays on a schedule, steps to a loss late in the run depend on that schedule too."
+    )
+
+
+def _chart(now: Crossed, along: str) -> None:
+    curves, unit = now.record.curves(now.reading), now.record.batches(now.reading)[1]
+    kind = LOSSES[now.record.resolved(now.reading).loss]
+    shell.chart(
+        curves_figure(curves, now.target, unit, along),
+        key="loss_curves",
+        alt=f"{kind.capitalize()} of {text.plural(len(curves), 'run')} against {along}, and the target.",
+        table=now.record.points,
+        clicked=crossed.click,
+    )
+
+
+def _reached() -> None:
+    """Batch, best rate, steps, and what never arrived; without rates the steps alone."""
+    for one in loaded.measurements("steps"):
+        if one.tuning is not None:
+            st.dataframe(tables.tuning(one.tuning)[list(SHOWN)].rename(columns=SHOWN), hide_index=True)
+        else:
+            st.dataframe(one.points, hide_index=True)
+
+
+def _runs(now: Crossed) -> None:
+    """Every run with what it was taken for; batch, rate and seed are corrected in place."""
+    st.caption("Batch, rate and seed come from columns, else from names. Click a cell to correct it.")
+    sizes, unit = now.record.batches(now.reading)
+    named = {"label": "Run", "batch": "Batch, as named", "learning_rate": "Peak learning rate", "seed": "Seed"}
+    st.data_editor(
+        now.record.runs[["label", *EDITABLE]].assign(size=sizes),
+        hide_index=True,
+        height=HEIGHT,
+        disabled=["label", "size"],
+        column_config=named | {"size": f"Batch [{unit} per step]"},
+        **crossed.editor(),
+    )
+    for sentence in now.record.problems:
+        st.caption(text.plain(sentence))

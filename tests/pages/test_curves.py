@@ -1,0 +1,128 @@
+"""Loss curves on the pages: files dropped together, the target, corrections, what is missing, other files beside them."""
+
+import json
+
+import pytest
+
+from tests.pages.test_smoke import opened
+
+
+def log(size: int, rate: float, knee: float = 100.0) -> bytes:
+    """A synthetic run: its loss falls with steps over 1 + knee/batch."""
+    factor = (1 + knee / size) * (1 if rate == 1e-3 else 1.3)
+    rows = ({"step": step, "val_loss": 2 + 8 * (step / factor) ** -0.4} for step in range(20, 3000, 20))
+    return "\n".join(map(json.dumps, rows)).encode()
+
+
+def dropped(*files: tuple[str, bytes]):
+    app = opened("pages/upload.py")
+    app.file_uploader[0].set_value([(name, data, "text/plain") for name, data in files]).run()
+    assert not app.exception
+    return app
+
+
+GRID = [(f"try-b{size}-lr{rate:g}.jsonl", log(size, rate)) for size in (32, 128, 512, 2048) for rate in (1e-3, 3e-3)]
+
+
+def said(app) -> str:
+    return "\n".join(one.value for kind in (app.markdown, app.caption, app.info, app.warning) for one in kind)
+
+
+def best(app):
+    return next(table.value for table in app.dataframe if "Best rate" in table.value)
+
+
+def test_two_files_dropped_at_once_are_two_runs_with_a_chart_and_a_table():
+    app = dropped(GRID[0], GRID[2])
+    assert "is reached at 2 of 2\u00a0batch sizes**" in said(app)
+    assert "There is two batches" not in said(app) and "There are two batches" in said(app)
+    chart = json.loads(app.get("plotly_chart")[0].proto.spec)
+    assert [trace["name"] for trace in chart["data"][-1:]] == [
+        f"target {app.number_input(key='target_number').value:g}"
+    ]
+    assert len(app.dataframe[1].value) == 2
+
+
+def test_a_grid_of_files_is_fitted_like_any_sweep_and_lies_on_the_critical_batch_page():
+    app = dropped(*GRID)
+    assert best(app)["Best rate"][0] == "none arrived", "the smallest batch needs more steps than all were given"
+    app.number_input(key="target_number").set_value(2.7).run()
+    table = best(app)
+    assert len(table) == 4 and table["Best rate"].str.startswith("1e-3").all()
+    assert app.number_input(key="answer_seq_len").value == 2048
+    app.number_input(key="answer_seq_len").set_value(1).run()
+    assert "B_crit 100\u00a0tokens" in said(app) or "B_crit 99.9\u00a0tokens" in said(app)  # 100 sequences of one token
+    app.switch_page("pages/critical_batch.py").run()
+    assert not app.exception and "8 files, steps to" in said(app)
+
+
+def test_another_target_counts_other_steps_and_one_out_of_reach_gives_way():
+    app = dropped(*GRID)
+    before = best(app)["Steps"].tolist()
+    field = app.number_input(key="target_number")
+    assert f"From {field.min:.4g}, the lowest that 3\u00a0batch sizes reach, to {field.max:.4g}" in said(app)
+    field.set_value(3.0).run()
+    assert not app.exception and best(app)["Steps"].tolist() != before
+    assert app.select_slider(key="target_slider").value == 3.0
+    assert "**A loss of 3 is reached" in said(app)
+
+
+def test_smoothing_and_the_axis_can_be_chosen():
+    app = dropped(*GRID[:6])
+    app.segmented_control(key="reading_smoothing").set_value("EMA").run()
+    assert not app.exception and app.select_slider(key="reading_width").value == 0.1
+    app.segmented_control(key="curves_along").set_value("tokens").run()
+    assert "Trained on [tokens]" in app.get("plotly_chart")[0].proto.spec
+
+
+def test_a_single_run_is_drawn_and_says_what_is_missing():
+    app = dropped(("log.jsonl", GRID[0][1]))
+    assert "The batch is in no column and no name" in said(app) and "nothing can be counted to a target" in said(app)
+    assert app.get("plotly_chart")
+    for page in ("critical_batch", "throughput"):
+        app.switch_page(f"pages/{page}.py").run()
+        assert not app.exception
+
+
+def test_of_several_sweeps_the_first_is_read_and_the_others_are_named():
+    sweep = b"batch_tokens,step_time_s\n1024,1\n2048,1.5\n4096,2.6\n"
+    app = dropped(("first.csv", sweep), ("second.csv", sweep))
+    assert "**first.csv**" in said(app) and "Not read: second.csv" in said(app)
+
+
+def test_a_sweep_beside_curves_is_named_and_a_log_is_kept():
+    app = dropped(GRID[0], ("gns.csv", b"step,gns\n1,100\n2,200\n3,250"), ("table.csv", b"batch,tok/s\n1,2\n2,3\n"))
+    assert "Not read: table.csv (no loss curves)" in said(app) and "the ratio alone" in said(app)
+
+
+def test_a_broken_file_among_others_is_one_sentence():
+    app = dropped(GRID[0], ("picture.png", b"\x89PNG\r\n\x1a\n"), GRID[2])
+    assert len(app.warning) == 1 and "PNG" in app.warning[0].value and "2 files" in said(app)
+
+
+def test_a_sweep_takes_the_place_of_curves_and_they_can_be_removed():
+    app = dropped(*GRID)
+    app.button(key="example_convergence").click().run()
+    assert not app.exception and not any("Loss curves" in one.value for one in app.subheader)
+    app = dropped(*GRID)
+    next(button for button in app.button if button.label == "Remove the data").click().run()
+    assert not app.exception and not any("Loss curves" in one.value for one in app.subheader)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "step,loss,batch_tokens\n" + "\n".join(f"{step},nan,1024" for step in range(1, 9)),
+        "step,loss,batch_tokens\n" + "\n".join(f"{step},{3 + step},1024" for step in range(1, 9)),
+        "step,loss,batch_tokens\n" + "\n".join(f"{step},3,{1024 * (1 + step // 5)}" for step in range(1, 9)),
+        "step,loss,batch\n" + "\n".join(f"{step},{-step},8" for step in range(1, 9)),
+        "run,step,loss\n" + "\n".join(f"![x](http://example.org/x.png),{step},{9 - step}" for step in range(1, 9)),
+    ],
+    ids=["never a number", "only rising", "a ramp", "below zero", "an image"],
+)
+def test_odd_curves_break_no_page(text):
+    app = dropped(("odd.csv", text.encode()))
+    assert "![x]" not in said(app)
+    for page in ("critical_batch", "throughput", "upload"):
+        app.switch_page(f"pages/{page}.py").run()
+        assert not app.exception, page
