@@ -1,6 +1,6 @@
 """How data come in: files, pasted text, the shipped measurements; each goes to its reader, or leaves a sentence."""
 
-from bsmath import logs, shipped
+from bsmath import logs, published, shipped
 from bsmath.logs.curves import joined
 from bsmath.sweeps import Question, SweepError
 from pages.ui import crossed, loaded, state, text
@@ -28,11 +28,13 @@ def pasted() -> None:
 
 
 def example(kind: str) -> None:
-    """Read a measurement that ships with the project."""
+    """Read a measurement that ships with the project, or the published steps of five models."""
+    if kind == "zhang":
+        return _load(published.ZHANG.name, published.zhang_csv())
     path = shipped.path(kind)
     if kind in logs.READERS:
         return loaded.keep(shipped.log(kind))
-    _load(path.name, path.read_bytes())
+    return _load(path.name, path.read_bytes())
 
 
 def _load(name: str, data: bytes) -> None:

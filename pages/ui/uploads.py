@@ -15,6 +15,7 @@ EXAMPLES = {
     "noise": "Noise scale",
     "branch": "Branched run",
     "router": "Router loads",
+    "zhang": "Five published models",
 }
 """Kinds of shipped measurements, and what their buttons say."""
 TITLES = {"noise": "Noise scale", "branch": "Branched run", "router": "Router loads"}
@@ -23,7 +24,9 @@ MEGABYTES = sweeps.MAX_BYTES // 10**6
 
 def choose() -> None:
     """Three ways to data: files, pasted text, the measured examples."""
-    st.caption("Examples, all measured with this project's harness on a small GPT on two CPU cores:")
+    st.caption(
+        "Examples, measured with this project's harness on a small GPT on two CPU cores; the last is published (Zhang et al. 2024):"
+    )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for kind, title in EXAMPLES.items():
             st.button(title, key=f"example_{kind}", on_click=loading.example, args=(kind,))

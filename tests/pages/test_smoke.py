@@ -148,6 +148,15 @@ def test_a_log_of_ones_own_takes_the_place_of_the_shipped_one():
     assert not app.exception and "From your pasted text" in " ".join(caption.value for caption in app.caption)
 
 
+def test_the_published_models_lie_over_the_hyperbola():
+    app = opened("pages/upload.py")
+    app.button(key="example_zhang").click().run()
+    app.switch_page("pages/critical_batch.py").run()
+    assert not app.exception
+    said = " ".join(one.value for one in app.markdown)
+    assert "**85M**" in said and "The knee lies inside the sweep" in said and "next: about" in said
+
+
 def test_a_shipped_example_is_not_called_the_users_own():
     app = opened("pages/upload.py")
     for kind in ("noise", "branch", "router"):

@@ -193,4 +193,6 @@ def test_a_public_grid_is_tuned_with_its_runs_that_never_arrive():
     assert best["censored"].sum() == sum(row[2] == "" for row in table) > 0
     arrived = pd.DataFrame([row for row in table if row[2] != ""]).groupby(0)[2].min()
     assert_allclose(best["steps"].dropna(), arrived.astype(float))
-    assert hyperbola_fit.fit_hyperbola(points(sweep)["tokens_per_step"], points(sweep)["median"]).critical_batch_size > 0
+    assert (
+        hyperbola_fit.fit_hyperbola(points(sweep)["tokens_per_step"], points(sweep)["median"]).critical_batch_size > 0
+    )
