@@ -13,8 +13,6 @@ best to an order of magnitude. `numeric` is a float, an array or a Series; nothi
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import pandas as pd
-
 from bsmath import critical
 
 OVERHEAD = 0.2
@@ -106,7 +104,7 @@ DEFINITIONS = {
     "overhead20": Definition(
         label="20 % CBS",
         author="Zhang et al. 2024, arXiv 2410.21676",
-        says="20 % more steps than linear scaling from B_opt, and as many more tokens than at B_opt",
+        says="20 % more steps than linear scaling from B_opt, so 20 % more tokens than at B_opt",
         status="derived: exact on the hyperbola",
         batch=overhead_batch,
     ),
@@ -134,21 +132,8 @@ DEFINITIONS = {
 }  # fmt: skip
 
 
-def converted(critical_batch_size: float, optimal_batch: float = ZHANG_OPTIMAL_BATCH) -> pd.DataFrame:
-    """Every definition that follows from the hyperbola, with what it costs there.
-
-    Returns
-    -------
-    DataFrame
-        definition (key of DEFINITIONS), label, tokens_per_step [tokens], step_overhead and token_overhead, as multiples of
-        the least.
-    """
-    rows = []
-    for key, one in DEFINITIONS.items():
-        if one.batch is not None:
-            size = one.batch(critical_batch_size, optimal_batch)
-            row = {"definition": key, "label": one.label, "tokens_per_step": size}
-            row["step_overhead"] = critical.step_overhead(size, critical_batch_size)
-            row["token_overhead"] = critical.token_overhead(size, critical_batch_size)
-            rows.append(row)
-    return pd.DataFrame(rows)
+def batches(critical_batch_size: float, optimal_batch: float = ZHANG_OPTIMAL_BATCH) -> dict[str, float]:
+    """The batch of every definition that follows from the hyperbola, by its key in DEFINITIONS. [tokens]"""
+    return {
+        key: one.batch(critical_batch_size, optimal_batch) for key, one in DEFINITIONS.items() if one.batch is not None
+    }

@@ -146,7 +146,7 @@ ITEMS = (
         subject="Do large batches generalize worse?",
         sides=(
             Side(says="yes, they end in sharp minima", source="Keskar et al. 2017, arXiv 1609.04836"),
-            Side(says="an artefact of tuning and budget", source=_SHALLUE),
+            Side(says="an artifact of tuning and budget", source=_SHALLUE),
             Side(says="yes, even at equal steps", source="Smith et al. 2020, arXiv 2006.15081"),
         ),
         here="Nothing here models it: everything is steps and tokens to one loss, so measure that loss on held-out text.",

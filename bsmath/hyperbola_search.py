@@ -16,7 +16,10 @@ that more is needed, unless another run at the same batch agrees with the curve.
 SPREADS = 8
 """And how many times the typical distance of the runs."""
 VISIBLE, PLAIN = 0.15, 0.40
-"""Share by which the smallest batch may need more tokens than the cheapest before a U is looked for, and before it is plain."""
+"""Share by which the smallest batch may need more tokens than the cheapest before a U is looked for; and than the cheapest, or than
+the rest lets one expect there, before it is plain."""
+SHALLOW = 0.05
+"""Share above the least of the tokens up to which a batch counts as at the minimum: well-tuned sweeps scatter by about as much."""
 SIGNIFICANCE = 0.05
 """Chance of seeing a U in a hyperbola."""
 FALL = 0.2
@@ -67,18 +70,20 @@ def turning(batch: np.ndarray, log_steps: np.ndarray) -> int:
     minimum. Where too few are left to test, only a plain excess counts.
     """
     log_tokens = log_steps + np.log(batch)
-    cheapest = int(log_tokens.argmin())
-    excess = np.expm1(log_tokens[0] - log_tokens[cheapest])
-    if not cheapest or excess < VISIBLE:
+    above = np.expm1(log_tokens - log_tokens.min())
+    left = int(np.argmax(above <= SHALLOW))
+    if above[0] < VISIBLE:
         return 0
-    if excess > PLAIN:
-        return cheapest
-    right = batch.size - cheapest - 2
+    if above[0] > PLAIN:
+        return left
+    right = batch.size - left - 2
     if right < 1:
         return 0
-    squares = [logline.fit(1 / batch[first:], np.exp(log_steps[first:])).ssr for first in (0, cheapest)]
-    ratio = (squares[0] - squares[1]) / cheapest / max(squares[1] / right, 1e-24)
-    return cheapest if (batch.size - 2) * stats.f.sf(ratio, cheapest, right) < SIGNIFICANCE else 0
+    every, rest = (logline.fit(1 / batch[first:], np.exp(log_steps[first:])) for first in (0, left))
+    if log_steps[0] - np.log(rest.predict(1 / batch[0])) > np.log1p(PLAIN):
+        return left
+    ratio = (every.ssr - rest.ssr) / left / max(rest.ssr / right, 1e-24)
+    return left if (batch.size - 2) * stats.f.sf(ratio, left, right) < SIGNIFICANCE else 0
 
 
 def resolution(steps) -> float:

@@ -150,7 +150,8 @@ def _unexplained(fit: HyperbolaFit, level: float, unit: str) -> str:
     at, off = fit.worst
     return (
         f"A hyperbola does not describe this sweep: at {at:,.0f} {unit} per step it is off by {_percent(abs(off))}. Usual causes: a "
-        "learning rate not tuned at one end, a coarse evaluation grid, settings that changed inside the sweep."
+        "learning rate not tuned at one end, noise of single runs (repeat them), a coarse evaluation grid, settings that changed inside "
+        "the sweep."
     )
 
 

@@ -1,5 +1,7 @@
 """Published laws along one of their inputs, the others held at a run's values, and how steeply each of them rises."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 
@@ -17,7 +19,25 @@ POINTS = 31
 """Points of an axis, besides those where a range of a law begins or ends."""
 
 
-def curves(num_params: float, tokens: float, loss: float | None = None, over: str = "tokens") -> pd.DataFrame:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Line:
+    """One law along an axis."""
+
+    name: str
+    """Its key in `laws.LAWS`."""
+    law: Law
+    """The law."""
+    place: int
+    """Its place among all laws of its kind."""
+    x: np.ndarray
+    """Points of the axis, ascending, in the axis' unit."""
+    tokens_per_step: np.ndarray
+    """The law's batch at each. [tokens]"""
+    inside: np.ndarray
+    """Whether the inputs there lie in the law's stated range; None where that is not known (see `law.Law.inside`)."""
+
+
+def lines(num_params: float, tokens: float, loss: float | None = None, over: str = "tokens") -> list[Line]:
     """Every law along one axis; one that does not depend on it is horizontal. Compute is 6 N D at every point.
 
     Parameters
@@ -28,25 +48,39 @@ def curves(num_params: float, tokens: float, loss: float | None = None, over: st
         L; without it laws in the loss are drawn only over the loss. [nats/token]
     over : str
         A key of AXES.
-
-    Returns
-    -------
-    DataFrame
-        One row a law and point: law, place (among all laws of its kind), short, kind, unverified, x (in the axis' unit),
-        tokens_per_step [tokens], inside (see `law.Law.inside`).
     """
     run = {"num_params": num_params, "tokens": tokens, "loss": loss}
     x = axis(run, over)
     known = laws.inputs(**run | {AXES[over]: x})
-    drawn = {name: law for name, law in laws.LAWS.items() if all(known[need] is not None for need in law.needs)}
-    columns = {"law": list(drawn), "place": [_place(name) for name in drawn]} | {
-        field: [getattr(law, field) for law in drawn.values()] for field in ("short", "kind", "unverified")
-    }
-    table = pd.DataFrame({key: np.repeat(np.array(values, object), x.size) for key, values in columns.items()})
-    table["x"] = np.tile(x, len(drawn))
-    table["tokens_per_step"] = np.concatenate([np.broadcast_to(law.at(known), x.shape) for law in drawn.values()])
-    table["inside"] = np.concatenate([np.broadcast_to(law.inside(known), x.shape) for law in drawn.values()])
-    return table
+    return [
+        Line(
+            name=name,
+            law=law,
+            place=_place(name),
+            x=x,
+            tokens_per_step=np.broadcast_to(law.at(known), x.shape),
+            inside=np.broadcast_to(law.inside(known), x.shape),
+        )
+        for name, law in laws.applicable(known).items()
+    ]
+
+
+def table(drawn: list[Line]) -> pd.DataFrame:
+    """The same as a table.
+
+    Returns
+    -------
+    DataFrame
+        One row a law and point: law, place, short, kind, unverified, x (in the axis' unit), tokens_per_step [tokens], inside.
+    """
+    count = [one.x.size for one in drawn]
+    words = {"law": [one.name for one in drawn], "place": [one.place for one in drawn]}
+    words |= {field: [getattr(one.law, field) for one in drawn] for field in ("short", "kind", "unverified")}
+    columns = {field: np.repeat(np.array(values), count) for field, values in words.items()}
+    columns["x"] = np.concatenate([one.x for one in drawn])
+    columns["tokens_per_step"] = np.concatenate([one.tokens_per_step for one in drawn])
+    columns["inside"] = np.concatenate([one.inside.astype(object) for one in drawn])
+    return pd.DataFrame(columns)
 
 
 def _place(name: str) -> int:
@@ -56,7 +90,7 @@ def _place(name: str) -> int:
 def axis(run: dict, over: str) -> np.ndarray:
     """Points of an axis, even in the logarithm and at every end of a stated range; around the run, of the loss between fixed ends.
 
-    `run` holds num_params, tokens and loss as in `curves`.
+    `run` holds num_params, tokens and loss as in `lines`.
     """
     along = AXES[over]
     points = np.geomspace(*LOSSES, POINTS) if over == "loss" else run[along] * np.logspace(-DECADES, DECADES, POINTS)

@@ -5,6 +5,8 @@ lists both, from `critical_laws` and `optimal_laws`. Here are what they predict 
 rate, all empirical. nanochat's recipe is Power Lines' exponent from a reference run of its own, not one more law.
 """
 
+from dataclasses import dataclass
+
 import pandas as pd
 
 from bsmath import critical_laws, optimal_laws
@@ -48,6 +50,32 @@ def inputs(num_params, tokens, loss=None) -> dict:
     return {"num_params": num_params, "tokens": tokens, "compute": compute, "loss": loss}
 
 
+def applicable(known: dict) -> dict[str, Law]:
+    """The laws that inputs suffice for; an input that is not known is None."""
+    return {name: law for name, law in LAWS.items() if all(known[need] is not None for need in law.needs)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """What one law says of one run."""
+
+    law: Law
+    """The law."""
+    tokens_per_step: float
+    """Its batch. [tokens]"""
+    inside: bool | None
+    """Whether the run lies in the law's stated range; None where that is not known."""
+
+
+def predict(num_params: float, tokens: float, loss: float | None = None) -> dict[str, Prediction]:
+    """What every law that these inputs suffice for says, by its name; parameters as in `predictions`."""
+    known = inputs(num_params, tokens, loss)
+    return {
+        name: Prediction(law=law, tokens_per_step=law.at(known), inside=law.inside(known))
+        for name, law in applicable(known).items()
+    }
+
+
 def predictions(num_params: float, tokens: float, loss: float | None = None) -> pd.DataFrame:
     """Every law that these inputs suffice for, with compute C = 6 N D.
 
@@ -66,14 +94,12 @@ def predictions(num_params: float, tokens: float, loss: float | None = None) -> 
         law, label, kind, tokens_per_step [tokens], definition, valid_range, source; `inside`: whether the inputs lie in the
         law's stated range, None where none is stated; `evidence` and `unverified`, see `law.Law`.
     """
-    known = inputs(num_params, tokens, loss)
-    fields = ("definition", "valid_range", "source", "evidence", "unverified")
-    rows = [
-        {"law": name, "label": law.label, "kind": law.kind, "tokens_per_step": law.at(known)}
-        | {field: getattr(law, field) for field in fields[:3]}
-        | {"inside": law.inside(known)}
-        | {field: getattr(law, field) for field in fields[3:]}
-        for name, law in LAWS.items()
-        if all(known[need] is not None for need in law.needs)
-    ]
-    return pd.DataFrame(rows).astype({"inside": object})
+    found = predict(num_params, tokens, loss)
+    laws = [one.law for one in found.values()]
+    columns = {"law": list(found), "label": [law.label for law in laws], "kind": [law.kind for law in laws]}
+    columns["tokens_per_step"] = [one.tokens_per_step for one in found.values()]
+    columns |= {field: [getattr(law, field) for law in laws] for field in ("definition", "valid_range", "source")}
+    columns["inside"] = pd.Series([one.inside for one in found.values()], dtype=object)
+    return pd.DataFrame(
+        columns | {field: [getattr(law, field) for law in laws] for field in ("evidence", "unverified")}
+    )

@@ -122,7 +122,8 @@ def _best(line: LogLine, measured, used, candidates, cost, now, level, inverse=F
     table = pd.DataFrame({"tokens_per_step": np.append(new, used)})
     table["cost"] = cost(table["tokens_per_step"].to_numpy())
     ends = np.exp(outcomes[1:])
-    table["low"], table["high"] = 1 / ends[::-1] if inverse else ends
+    with np.errstate(divide="ignore"):  # an open end
+        table["low"], table["high"] = 1 / ends[::-1] if inverse else ends
     information = outcomes[0] / table["cost"]
     table["information"] = information / (information[: new.size].max() or 1)
     table["repeat"] = np.arange(len(table)) >= new.size

@@ -57,10 +57,7 @@ class NoiseScaleEstimate:
         """Whether the rows identify the noise scale, and the sentence that says why."""
         low, high = self.interval(level)
         if self.rows < 3:
-            return (
-                False,
-                f"An interval needs at least three rows with both parts of the noise scale, and there are {self.rows}.",
-            )
+            return False, f"An interval needs three rows or more with both parts of the noise scale, got {self.rows}."
         if not self.grad_sq_norm > 0:
             return False, (
                 "The mean of |G|^2 is not positive: noise hides the gradient, and the noise scale is not identified. "

@@ -137,7 +137,7 @@ LAWS: dict[str, Law] = {
         range={"num_params": (2.5e7, 1.1e8)},
         evidence="unverified",
         unverified="the exponent 0.70 and the length of a sequence; the authors' notebook has the 160 sequences at 108M and used 640 at "
-        "902M, where this gives 708",
+        "902M, where this gives 707",
         source="arXiv 2406.19146 and the authors' notebook",
     ),
 }
@@ -158,7 +158,7 @@ class Exponent:
 
 
 EXPONENTS = (
-    Exponent(label="Shuai et al. 2024, in C", variable="compute", exponent=0.102, source="arXiv 2412.01505"),
-    Exponent(label="Scion, norm transfer 2025, in D", variable="tokens", exponent=0.45, source="secondary text"),
+    Exponent(label="Shuai et al. 2024, in C", variable="compute", exponent=0.102, source="arXiv 2412.01505, second-hand"),
+    Exponent(label="Scion, norm transfer 2025, in D", variable="tokens", exponent=0.45, source="arXiv 2510.03871, second-hand"),
 )
 """Both optimal; compute-optimal runs in the first."""

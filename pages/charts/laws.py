@@ -1,9 +1,9 @@
 """Chart of the published laws, with this run and what was measured."""
 
 from collections.abc import Sequence
+from itertools import cycle
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 
 from pages.charts import theme
@@ -23,13 +23,15 @@ STYLES = {
 SYMBOLS = ("circle", "square", "triangle-up")
 DASHES = {True: "solid", False: "dash", None: "dot"}
 """Inside the fitted range, outside of it, and where no range is stated."""
+MEASURED = ("x", "star", "cross", "hexagon", "pentagon", "bowtie")
+"""Symbols of measured series, in turn."""
 UNVERIFIED = " (constants unverified)"
 HEIGHT = 660
 """Tall enough for the curves above one row a law in the legend of a phone."""
 
 
 def laws_figure(
-    curves: pd.DataFrame,
+    lines: Sequence,
     over: str,
     run: float | None,
     tokens_per_step: float,
@@ -39,8 +41,9 @@ def laws_figure(
 
     Parameters
     ----------
-    curves : DataFrame
-        law, place (among all laws of its kind), short, kind, x, tokens_per_step [tokens], inside (True, False or None), unverified (empty or why).
+    lines : sequence
+        One a law: name, law (with its short, kind and unverified), place (among all laws of its kind), x, tokens_per_step
+        [tokens] and inside (True, False or None), arrays.
     over : str
         A key of AXES, what `x` is.
     run : float or None
@@ -50,13 +53,13 @@ def laws_figure(
     measured : sequence
         (label, value, low, high) of each measured critical batch; an open end is 0 or inf. [tokens]
     """
-    drawn = [trace for law in _styled(curves) for trace in law]
-    ends = (curves["x"].min(), curves["x"].max())
-    level = [[tokens_per_step] * 2, *([value] * 2 for _, value, _, _ in measured)]
-    low, high = theme.reach([*drawn, *({"y": y} for y in level)], "y")
-    for symbol, one in zip(("x", "star", "cross", "hexagon"), measured, strict=False):
+    drawn = [trace for line in lines for trace in _law(line)]
+    ends = (float(lines[0].x[0]), float(lines[0].x[-1]))
+    levels = [tokens_per_step, *(value for _, value, _, _ in measured)]
+    low, high = theme.reach([{"y": line.tokens_per_step} for line in lines] + [{"y": levels}], "y")
+    for symbol, one in zip(cycle(MEASURED), measured):  # noqa: B905 (a cycle has no end)
         drawn += _measured(one, ends, (low, high), symbol)
-    batch = theme.line("this run's batch", ends, level[0], theme.ORANGE, "tokens", width=2)
+    batch = theme.line("this run's batch", ends, levels[:1] * 2, theme.ORANGE, "tokens", width=2)
     drawn.append(batch | {"showlegend": run is None})
     if run is not None:
         drawn.append(theme.this_run(run, tokens_per_step, "tokens"))
@@ -68,35 +71,38 @@ def laws_figure(
     return go.Figure({"data": drawn, "layout": layout})
 
 
-def _styled(curves: pd.DataFrame):
-    """The traces of each law: colors cycle within a kind, a new symbol with every turn."""
-    columns = {name: curves[name].to_numpy() for name in curves}
-    starts = np.flatnonzero(columns["law"][1:] != columns["law"][:-1]) + 1
-    for rows in map(slice, np.append(0, starts), np.append(starts, len(curves))):
-        law = {name: values[rows] for name, values in columns.items()}
-        colors, width = STYLES[law["kind"][0]]
-        turn, color = divmod(int(law["place"][0]), len(colors))
-        yield _law(law, colors[color], width, SYMBOLS[turn % len(SYMBOLS)])
+def _law(line) -> list[dict]:
+    """One trace for each part of a law (inside, outside, not stated), in one legend entry; colors cycle within a kind.
 
-
-def _law(law: dict[str, np.ndarray], color: str, width: float, symbol: str) -> list[dict]:
-    """One trace for each part of a law (inside, outside, not stated), in one legend entry.
-
-    Parts meet: those outside hold their neighbors' nearest points too.
+    Parts meet: those outside hold their neighbors' nearest points too. They are lists, which plotly checks and writes several
+    times faster than arrays as short as these.
     """
-    dashes = np.array([DASHES[value] for value in law["inside"]])
-    name = law["short"][0] + (UNVERIFIED if law["unverified"][0] else "")
-    whole = theme.line(name, law["x"], law["tokens_per_step"], color, "tokens")
-    whole |= {"mode": "lines+markers", "marker": {"symbol": symbol, "size": 8, "maxdisplayed": 4, "color": color}}
-    whole |= {"legendgroup": law["law"][0], "hovertemplate": f"{theme.HOVER}<extra>{name}</extra>"}
+    colors, width = STYLES[line.law.kind]
+    turn, color = divmod(line.place, len(colors))
+    name = line.law.short + (UNVERIFIED if line.law.unverified else "")
+    marker = {"symbol": SYMBOLS[turn % len(SYMBOLS)], "size": 8, "maxdisplayed": 4, "color": colors[color]}
+    common = {"type": "scatter", "mode": "lines+markers", "name": name, "legendgroup": line.name, "marker": marker}
+    common["hovertemplate"] = f"{theme.HOVER}<extra>{name}</extra>"
+    said = theme.readable(line.tokens_per_step, "tokens")
+    columns = {"x": line.x.tolist(), "y": line.tokens_per_step.tolist(), "customdata": said}
     traces = []
-    for dash in [dash for dash in DASHES.values() if dash in dashes]:
-        here = dashes == dash
-        if dash != "solid":
-            here = here | np.append(here[1:], False) | np.append(False, here[:-1])
-        part = {"y": np.where(here, law["tokens_per_step"], np.nan), "showlegend": not traces}
-        traces.append(whole | part | {"line": {"color": color, "width": width, "dash": dash}})
+    for state, dash in DASHES.items():
+        rows = _rows(line.inside.tolist(), state)
+        if rows:
+            part = {key: [None if row is None else values[row] for row in rows] for key, values in columns.items()}
+            style = {"color": colors[color], "width": width, "dash": dash}
+            traces.append(common | part | {"line": style, "showlegend": not traces})
     return traces
+
+
+def _rows(states: list, state: bool | None) -> list[int | None]:
+    """The points in one state, with None at a gap; all but those inside hold their neighbors too."""
+    near = (0,) if state is True else (-1, 0, 1)
+    found = {at + step for at, one in enumerate(states) if one is state for step in near}
+    rows = []
+    for row in sorted(found & set(range(len(states)))):
+        rows += [row] if not rows or rows[-1] == row - 1 else [None, row]
+    return rows
 
 
 def _measured(one: tuple, ends: tuple, reach: tuple, symbol: str) -> list[dict]:

@@ -38,8 +38,8 @@ def section(scenario: Scenario, run: Outlook, found: list[Measurement]) -> float
 
 def verdict(scenario: Scenario, run: Outlook, optimal_batch: float) -> str:
     """How far the definitions are apart for this hyperbola, and where the run stands among them."""
-    sizes = cbs_definitions.converted(scenario.critical_batch_size, optimal_batch)["tokens_per_step"]
-    low, high = sizes.min(), sizes.max()
+    sizes = cbs_definitions.batches(scenario.critical_batch_size, optimal_batch).values()
+    low, high = min(sizes), max(sizes)
     place = "below all of them" if run.tokens_per_step < low else "above all of them"
     if low <= run.tokens_per_step <= high:
         place = "among them: whether it is too large depends on which is meant"
@@ -53,14 +53,14 @@ def verdict(scenario: Scenario, run: Outlook, optimal_batch: float) -> str:
 def scenario_table(scenario: Scenario, optimal_batch: float) -> pd.DataFrame:
     """One row a definition: its batch for this scenario, and what happens there."""
     knee = scenario.critical_batch_size
-    sizes = cbs_definitions.converted(knee, optimal_batch).set_index("definition")
+    sizes = cbs_definitions.batches(knee, optimal_batch)
     rows = []
     for key, one in DEFINITIONS.items():
         batch, then = "measured only", "no formula: branch a run to measure it"
-        if key in sizes.index:
-            cost = sizes.loc[key]
-            batch = text.count(cost["tokens_per_step"])
-            then = f"steps {text.times(cost['step_overhead'])}, tokens {text.times(cost['token_overhead'])} the least"
+        if key in sizes:
+            batch = text.count(sizes[key])
+            steps, tokens = critical.step_overhead(sizes[key], knee), critical.token_overhead(sizes[key], knee)
+            then = f"steps {text.times(steps)}, tokens {text.times(tokens)} the least"
         elif key == "noise":
             batch, then = _noise(scenario)
         whose = one.author.split(",")[0]
@@ -71,13 +71,15 @@ def scenario_table(scenario: Scenario, optimal_batch: float) -> pd.DataFrame:
 
 def counted_from(scenario: Scenario, optimal_batch: float) -> str:
     """What B_opt itself wastes, which the 20 % definition does not count."""
-    share = critical.token_overhead(optimal_batch, scenario.critical_batch_size) - 1
+    least = critical.token_overhead(optimal_batch, scenario.critical_batch_size)
+    share = least - 1
+    more = f"{text.percent(share)} more tokens than the least" if share < 1 else f"{text.times(least)} the least tokens"
     warning = (
         " That is more than the 20 % themselves: choose a smaller B_opt." if share > cbs_definitions.OVERHEAD else ""
     )
     return (
-        f"The 20 % CBS counts from B_opt = {text.tokens(optimal_batch)}, which itself needs {text.percent(share)} more tokens than the "
-        f"least.{warning} B* = 1.2 B_opt + 0.2 B_crit holds exactly on the hyperbola. arXiv 1812.06162 (McCandlish), 2410.21676 (Zhang), "
+        f"The 20 % CBS counts from B_opt = {text.tokens(optimal_batch)}, which itself needs {more}."
+        f"{warning} B* = 1.2 B_opt + 0.2 B_crit holds exactly on the hyperbola. arXiv 1812.06162 (McCandlish), 2410.21676 (Zhang), "
         "2505.23971 (Merrill)."
     )
 

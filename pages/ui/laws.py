@@ -5,13 +5,14 @@ import streamlit as st
 
 from bsmath import law_curves, laws
 from bsmath.law import EVIDENCE
+from bsmath.laws import Prediction
 from bsmath.measured import Measurement
 from bsmath.outlook import Outlook
 from bsmath.scenario import Scenario
 from pages.charts.laws import laws_figure
 from pages.ui import loaded, shell, state, text
 
-INSIDE = {True: "yes", False: "no", None: "not stated"}
+INSIDE = {True: "yes", False: "no", None: "not known"}
 SYMBOLS = {"num_params": "N", "tokens": "D", "compute": "C", "loss": "L"}
 KINDS = {
     "critical": "tokens start to be wasted (critical batch)",
@@ -21,62 +22,75 @@ DISAGREEMENT = (
     "**Where the literature disagrees.** *On what the batch depends*: Kaplan says the loss, most later work the tokens D and hardly the "
     "size N, DeepSeek and Moonlight the compute C. Along compute-optimal runs all of these grow together, so the laws part where you "
     "train longer than that. *How steeply it grows*: from D^0.38 to D^0.57, so two laws that agree on a small run do not on a large one. "
-    "*How it moves within one run*: it starts near zero and grows, about tenfold to the end (McCandlish) or early and then no more "
+    "*How it moves within one run*: it grows, about tenfold to the end (McCandlish), or early from near zero and then no more "
     "(Merrill); one batch for the whole run is a compromise."
 )
 
 
 def section(scenario: Scenario, run: Outlook, found: list[Measurement]) -> None:
     """What published laws say for this run; `found` are the user's measured steps."""
-    size, loss, over = scenario.active_params, scenario.target_loss, state.view().laws_over
-    predictions = laws.predictions(size, run.tokens, loss)
+    inputs = scenario.active_params, run.tokens, scenario.target_loss
+    size, tokens, loss = inputs
+    over = state.view().laws_over
+    predictions = list(laws.predict(*inputs).values())
     st.subheader("What published laws say", anchor=False)
     st.markdown(answer(predictions, size, run))
     st.segmented_control("Laws over", **state.view_choice("laws_over"))
-    curves = law_curves.curves(size, run.tokens, loss, over)
-    at = {"tokens": run.tokens, "parameters": size, "loss": loss}[over]
+    lines = law_curves.lines(*inputs, over)
+    at = {"tokens": tokens, "parameters": size, "loss": loss}[over]
     levels, unit_problem = measured(found)
     shell.chart(
-        laws_figure(curves, over, at, run.tokens_per_step, levels),
+        laws_figure(lines, over, at, run.tokens_per_step, levels),
         key="laws",
         alt=f"Batch size by every published law against {over}: {spread(predictions)}.",
-        table=curves,
+        table=law_curves.table(lines),
     )
     st.caption(reading(loss, over))
     shell.paragraphs(unit_problem)
-    st.table(table(predictions), hide_index=True)
-    with st.expander("Where each law was fitted, and how steeply it rises"):
-        st.markdown(notes(predictions))
-        st.table(steepness(), hide_index=True)
-        st.caption("Laws without a published level have an exponent only, so they are not in the chart.")
+    shell.folded("Every law at this run, and where it was fitted", "laws", _every, inputs)
     st.markdown(DISAGREEMENT)
 
 
-def answer(predictions: pd.DataFrame, num_params: float, run: Outlook) -> str:
+def _every(inputs: tuple) -> None:
+    predictions = laws.predictions(*inputs)
+    st.table(table(predictions), hide_index=True)
+    st.markdown(notes(predictions))
+    st.markdown("How steeply each of them rises:")
+    st.table(steepness(), hide_index=True)
+    st.caption("Laws without a published level have an exponent only, so they are not in the chart.")
+
+
+def answer(predictions: list[Prediction], num_params: float, run: Outlook) -> str:
     """How far the laws whose constants are verified disagree, where this run stands among them, and how many apply to it."""
-    sure = predictions.loc[predictions["unverified"] == "", "tokens_per_step"]
-    above = int((sure > run.tokens_per_step).sum())
+    sure = _sure(predictions)
+    above = sum(one.tokens_per_step > run.tokens_per_step for one in sure)
     place = {0: "above all of them", len(sure): "below all of them"}.get(above, f"below {above} of these {len(sure)}")
-    within = sum(value is True for value in predictions["inside"])
+    within = sum(one.inside is True for one in predictions)
+    doubted = len(predictions) - len(sure)
     applies = (
-        f"Of {len(predictions)} laws {within} {'was' if within == 1 else 'were'} fitted on runs like this one; the others are "
-        "extrapolated, or do not say where they were fitted."
+        f"This run lies inside the stated range of {within} of the {len(predictions)} laws; the others are extrapolated, or do not say "
+        "where they were fitted."
         if within
-        else f"Not one of the {len(predictions)} laws is known to be fitted on runs like this one: take the order of magnitude, not the number."
+        else f"This run lies inside the stated range of none of the {len(predictions)} laws: take the order of magnitude, not the number."
     )
     return (
         f"**For {text.count(num_params)} active parameters and {text.tokens(run.tokens)}, {spread(predictions)}. This run's "
-        f"{text.tokens(run.tokens_per_step)} per step are {place}.** {applies}"
+        f"{text.tokens(run.tokens_per_step)} per step are {place}.** {applies} {doubted} with unverified constants are left out of "
+        "this range."
     )
 
 
-def spread(predictions: pd.DataFrame) -> str:
+def _sure(predictions: list[Prediction]) -> list[Prediction]:
+    """Those of laws whose constants were all read."""
+    return [one for one in predictions if not one.law.unverified]
+
+
+def spread(predictions: list[Prediction]) -> str:
     """From where to where each kind of law reaches, those with unverified constants left out."""
-    sure = predictions[predictions["unverified"] == ""]
     parts = []
     for kind, meaning in KINDS.items():
-        batches = sure.loc[sure["kind"] == kind, "tokens_per_step"]
-        low, high = text.count(batches.min()), text.tokens(batches.max())
+        batches = [one.tokens_per_step for one in _sure(predictions) if one.law.kind == kind]
+        low, high = text.count(min(batches)), text.tokens(max(batches))
         parts.append(f"{meaning} at {low} to {high} per step, {text.spread(batches)} apart")
     return f"{parts[0]}; {parts[1]}"
 

@@ -94,6 +94,14 @@ def _measured(series, quantities) -> list[Measurement]:
     return [one for one in found if len(one.points)]
 
 
+def beside(one: Measurement, name: str, make):
+    """What follows from a fit alone, under a name of its own: made once and kept as long as the fit."""
+    kept, key = memory()["fits"], (name, one.series, one.quantity)
+    if key not in kept:
+        kept[key] = make()
+    return kept[key]
+
+
 def keep(one: Log) -> None:
     """Keep a log, in the place of one of its kind."""
     memory()["logs"][one.kind] = one

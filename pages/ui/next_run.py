@@ -22,17 +22,18 @@ def section(scenario: Scenario, found: list[Measurement]) -> None:
     if not fitted:
         return
     st.subheader("The next run worth measuring", anchor=False)
+    unit = loaded.sweep().batch_unit
     for one in fitted:
-        advice = advise(one, _sequence(scenario, one))
+        advice = loaded.beside(one, "advice", lambda one=one: advise(one, _sequence(scenario, one)))
         with st.container(border=True):
             if advice is None:
                 st.markdown(f"**{text.plain(one.label)}**: {refusal(one)}")
                 continue
-            st.markdown(f"**{text.plain(one.label)}**: {said(scenario, one, advice)}")
-            st.caption(" ".join(filter(None, (advice.reason, *cautions(one, advice), repeat(advice)))))
-            shell.folded(
-                "What every other batch would give", f"next_{one.quantity}_{one.series}", _others, scenario, one, advice
-            )
+            st.markdown(f"**{text.plain(one.label)}**: {said(scenario, one, advice, unit)}")
+            st.caption(" ".join((advice.reason, *cautions(one, advice), repeat(advice, unit))))
+            if unit == "tokens":
+                key = f"next_{one.quantity}_{one.series}"
+                shell.folded("What every other batch would give", key, _others, scenario, one, advice)
 
 
 def advise(one: Measurement, sequence: float = 1.0) -> NextRun | None:
@@ -62,34 +63,35 @@ def refusal(one: Measurement) -> str:
     return f"no next batch can be advised, since a {curve} does not describe this sweep. Settle the points that are far off it first."
 
 
-def said(scenario: Scenario, one: Measurement, advice: NextRun) -> str:
-    """The batch, its price, and the interval now and after."""
+def said(scenario: Scenario, one: Measurement, advice: NextRun, unit: str = "tokens") -> str:
+    """The batch, its price, and the interval now and after; `unit` is that of the sweep's batches."""
+    now, after = _ends(advice.now, unit), _ends(advice.expected, unit)
     return (
-        f"measure **{advice.tokens_per_step:,.0f} tokens per step** next: about {price(scenario, one, advice)}. "
-        f"{KNEES[one.quantity]} is {_ends(advice.now)} now (90 %), and {_ends(advice.expected)} is expected after it."
+        f"measure **{advice.tokens_per_step:,.0f} {unit} per step** next: about {price(scenario, one, advice, unit)}. "
+        f"{KNEES[one.quantity]} is {now} now (90 %), and {after} is expected after it."
     )
 
 
-def price(scenario: Scenario, one: Measurement, advice: NextRun) -> str:
-    """What the run costs."""
+def price(scenario: Scenario, one: Measurement, advice: NextRun, unit: str = "tokens") -> str:
+    """What the run costs; in time too, where the batch is in tokens."""
     devices = batch.num_devices(scenario.data_parallel_size, scenario.model_parallel_size)
     if one.quantity != "steps":
         return f"{text.duration(advice.cost)} for {STEPS} timed steps after {WARMUP} others"
+    steps = text.whole(advice.cost / advice.tokens_per_step)
+    length = f"{text.count(advice.cost)}{text.GAP}{unit} in {steps} {'step' if steps == '1' else 'steps'}"
+    if unit != "tokens":
+        return length
     fixed, plateau = step_costs.effective(scenario)
     rate = throughput.tokens_per_second(advice.tokens_per_step, fixed, plateau, scenario.padding_fraction)
-    return (
-        f"{text.tokens(advice.cost)} in {text.whole(advice.cost / advice.tokens_per_step)} steps, "
-        f"{text.count(advice.cost / rate * devices / 3600)} device-hours at this scenario's rate"
-    )
+    return f"{length}, {text.count(advice.cost / rate * devices / 3600)} device-hours at this scenario's rate"
 
 
 def cautions(one: Measurement, advice: NextRun) -> list[str]:
     """What the advice rests on that may not hold."""
     sentences = []
     if advice.assumed:
-        sentences.append(
-            f"Two batches show no scatter: {text.percent(advice.scatter)} is assumed (4 to 8 % on language models with a tuned rate)."
-        )
+        known = " (4 to 8 % on language models with a tuned rate)" if one.quantity == "steps" else ""
+        sentences.append(f"Two batches show no scatter: {text.percent(advice.scatter)} is assumed{known}.")
     elif not _narrower(advice.now, advice.expected):
         sentences.append(
             f"The points lie closer to the curve than such runs usually do, so today's interval may be too narrow by luck: "
@@ -102,14 +104,16 @@ def cautions(one: Measurement, advice: NextRun) -> list[str]:
     return sentences
 
 
-def repeat(advice: NextRun) -> str:
+def repeat(advice: NextRun, unit: str = "tokens") -> str:
     """What the most useful repeat would give instead."""
     if advice.repeat is None:
         return "Repeating a batch tells nothing yet: only a new one does."
     row = advice.repeat
     ends = row["low"], row["high"]
-    leaves = f"would leave {_ends(ends)} at best and" if _narrower(advice.now, ends) else "at best"
-    return f"Repeating {row['tokens_per_step']:,.0f} instead {leaves} tells {text.percent(row['information'])} as much for its cost."
+    gain = row["information"]
+    much = f"{text.percent(gain) if gain < 1 else text.times(gain)} as much for its cost"
+    leaves = f", and would leave {_ends(ends, unit)}" if _narrower(advice.now, ends) else ""
+    return f"Repeating {row['tokens_per_step']:,.0f} instead tells at best {much}{leaves}."
 
 
 def _others(scenario: Scenario, one: Measurement, advice: NextRun) -> None:
@@ -125,12 +129,15 @@ def _others(scenario: Scenario, one: Measurement, advice: NextRun) -> None:
     )
 
 
-def _ends(ends: tuple[float, float]) -> str:
+def _ends(ends: tuple[float, float], unit: str) -> str:
     """An interval of a batch."""
     written = text.between(*ends)
-    return written if written == text.between(0, math.inf) else f"{written}{text.GAP}tokens"
+    return written if written == text.between(0, math.inf) else f"{written}{text.GAP}{unit}"
 
 
 def _narrower(now: tuple[float, float], after: tuple[float, float]) -> bool:
-    """Whether an interval shrinks."""
-    return now[0] <= 0 or math.isinf(now[1]) or after[0] > 0 and now[1] / now[0] > after[1] / after[0]
+    """Whether an interval shrinks: it gets an end that it lacked, or those that it has move together."""
+    closed, closes = (one[0] > 0 and math.isfinite(one[1]) for one in (now, after))
+    if closed:
+        return closes and now[1] / now[0] > after[1] / after[0]
+    return closes or after[0] > now[0] or after[1] < now[1]

@@ -1,5 +1,7 @@
 """Sentences, numbers and tables of the Noise scale page."""
 
+import math
+
 import pandas as pd
 import streamlit as st
 
@@ -140,9 +142,9 @@ def numbers(log: NoiseLog, group: str) -> tuple[tuple[str, str, str], ...]:
     unit = f" [{log.unit}]"
     return (
         (f"Second half{unit}", text.count(late.noise_scale), _interval(late)),
-        (f"Whole run{unit}", text.count(whole.noise_scale), f"{_interval(whole)}; its first steps weigh most"),
-        ("|G|²", _small(late.grad_sq_norm), "signal: squared norm of the gradient without noise, second half"),
-        ("tr(Σ)", _small(late.trace), "noise: variance of the gradient at a batch of 1, second half"),
+        (f"Whole run{unit}", text.count(whole.noise_scale), f"{_interval(whole)}; often decided by its first steps"),
+        ("|G|²", squared(late.grad_sq_norm), "signal: squared norm of the gradient without noise, second half"),
+        ("tr(Σ)", squared(late.trace), "noise: variance of the gradient at a batch of 1, second half"),
     )
 
 
@@ -154,8 +156,16 @@ def _up(rows: float) -> str:
     return text.whole(-(-rows // 1))
 
 
-def _small(value: float) -> str:
-    return f"{value:.3g}"
+def squared(value: float) -> str:
+    """A part of the noise scale, of any size and sign: 0.0955, 68, 6.96e4."""
+    if not math.isfinite(value):
+        return "unknown"
+    return f"{value:.3g}" if 1e-4 <= abs(value) < 1e4 or value == 0 else text.scientific(value)
+
+
+def _share(part: float, whole: float) -> str:
+    """A layer's share of a part of the whole model's; of a whole at or below zero there is none."""
+    return text.percent(part / whole) if whole > 0 else "unknown"
 
 
 def layers(log: NoiseLog) -> None:
@@ -175,8 +185,8 @@ def by_group(log: NoiseLog) -> pd.DataFrame:
                 "Parameters": text.plain(group_name(group)),
                 f"Noise scale [{log.unit}]": text.count(found.noise_scale),
                 "90 % interval": text.between(*found.interval()),
-                "Share of |G|²": text.percent(found.grad_sq_norm / whole.grad_sq_norm),
-                "Share of tr(Σ)": text.percent(found.trace / whole.trace),
+                "Share of |G|²": _share(found.grad_sq_norm, whole.grad_sq_norm),
+                "Share of tr(Σ)": _share(found.trace, whole.trace),
             }
         )
     return pd.DataFrame(rows)

@@ -57,7 +57,7 @@ def _origin(level: NoiseLevel, log: NoiseLog | None) -> str:
             f"Drawn for the second half of your log, {text.tokens(level.value)} (90 % interval "
             f"{text.between(level.low, level.high)})."
         )
-    why = "no log of your own is loaded" if log is None else "your log does not give one in tokens"
+    why = "no log of your own is loaded" if log is None else "your log does not identify one in tokens"
     return f"Drawn for the scenario's noise scale, {text.tokens(level.value)}, which is assumed: {why}."
 
 

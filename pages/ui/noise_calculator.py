@@ -5,7 +5,7 @@ import streamlit as st
 from bsmath import noise_reading
 from bsmath.noise_reading import NoiseReading
 from bsmath.quantities import parse_number
-from pages.ui import shell, text
+from pages.ui import noise, shell, text
 
 FIELDS = {
     "tokens_small": ("Small batch b [tokens]", "65536", "Of one replica or micro-batch."),
@@ -92,8 +92,8 @@ def _up(steps: float) -> int:
 
 def _numbers_shown(found: NoiseReading) -> tuple[tuple[str, str, str], ...]:
     parts = (
-        ("|G|²", f"{found.grad_sq_norm:.3g}", "signal: squared norm of the gradient without noise"),
-        ("tr(Σ)", f"{found.trace:.3g}", "noise: variance of the gradient of one token"),
+        ("|G|²", noise.squared(found.grad_sq_norm), "signal: squared norm of the gradient without noise"),
+        ("tr(Σ)", noise.squared(found.trace), "noise: variance of the gradient of one token"),
     )
     if found.refusal:
         return parts

@@ -44,7 +44,7 @@ def limits() -> None:
         "- **Compare averages over a whole run or the same part of it.** Within one run it grew 3- to 20,000-fold in those logs.\n"
         "- **Compare at one batch and one rate.** It depends on the batch at which it is measured, and a rate k times too small raises it "
         "about k times (McCandlish et al. 2018, appendix C).\n"
-        "- **Look at the spread.** Repeated estimates at one checkpoint spread from 0.75 to 2.05.\n"
+        "- **Look at the spread.** Repeated estimates at one checkpoint differed almost threefold.\n"
         "- **Later in training.** One study sees the critical batch grow about tenfold through a run (McCandlish et al.), another rise "
         "early and then stay (Merrill et al.)."
     )

@@ -109,13 +109,13 @@ def test_what_has_no_closed_form_converts_to_nothing():
     )
 
 
-def test_the_table_has_a_row_for_each_conversion_with_its_cost():
-    table = cbs.converted(1e6).set_index("definition")
-    assert table["tokens_per_step"].to_dict() == pytest.approx(
-        {"hyperbola": 1e6, "overhead20": 357_286.4, "tokens20": 2e5}
-    )
-    assert table.loc["hyperbola", ["step_overhead", "token_overhead"]].tolist() == [2, 2]
-    assert table.loc["tokens20", ["step_overhead", "token_overhead"]].tolist() == pytest.approx([6, 1.2])
+def test_each_conversion_gives_its_batch_at_what_it_says_happens_there():
+    sizes = cbs.batches(1e6)
+    assert sizes == pytest.approx({"hyperbola": 1e6, "overhead20": 357_286.4, "tokens20": 2e5})
+    assert step_overhead(sizes["hyperbola"], 1e6) == token_overhead(sizes["hyperbola"], 1e6) == 2
+    assert token_overhead(sizes["tokens20"], 1e6) == pytest.approx(1.2)
+    assert cbs.linear_scaling_overhead(sizes["overhead20"], 1e6, 131_072) == pytest.approx(0.2)
+    assert cbs.batches(1e6, 1e4)["overhead20"] == pytest.approx(1.2e4 + 2e5)
 
 
 def test_conversions_grow_with_the_critical_batch_so_that_ends_of_an_interval_stay_ends():

@@ -1,20 +1,25 @@
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
 from bsmath import laws
-from bsmath.law_curves import AXES, LOSSES, curves, slopes
+from bsmath.law_curves import AXES, LOSSES, lines, slopes, table
 
 N, D, L = 8e8, 5e10, 3.0
 
 
+def curves(num_params, tokens, loss, over="tokens") -> pd.DataFrame:
+    return table(lines(num_params, tokens, loss, over))
+
+
 @pytest.mark.parametrize("over", AXES)
 def test_curves_go_through_the_predictions_at_the_run(over):
-    table, run = curves(N, D, L, over), laws.predictions(N, D, L)
+    found, run = curves(N, D, L, over), laws.predictions(N, D, L)
     at = {"tokens": D, "parameters": N, "loss": L}[over]
-    assert set(table["law"]) == set(run["law"])
+    assert set(found["law"]) == set(run["law"])
     for law in run.itertuples():
-        curve = table[table["law"] == law.law].sort_values("x")
+        curve = found[found["law"] == law.law].sort_values("x")
         here = np.exp(np.interp(np.log(at), np.log(curve["x"]), np.log(curve["tokens_per_step"])))
         assert_allclose(here, law.tokens_per_step)  # power laws are straight lines in the logarithms
 
@@ -22,8 +27,8 @@ def test_curves_go_through_the_predictions_at_the_run(over):
 @pytest.mark.parametrize("over, input", AXES.items())
 def test_laws_that_do_not_depend_on_the_axis_are_horizontal(over, input):
     moving = {"tokens": {"tokens", "compute"}, "num_params": {"num_params", "compute"}, "loss": {"loss"}}[input]
-    table = curves(N, D, L, over)
-    flat = table.groupby("law")["tokens_per_step"].nunique() == 1
+    found = curves(N, D, L, over)
+    flat = found.groupby("law")["tokens_per_step"].nunique() == 1
     assert {name for name in flat.index[flat]} == {
         name for name, law in laws.LAWS.items() if not set(law.needs) & moving
     }
@@ -31,9 +36,9 @@ def test_laws_that_do_not_depend_on_the_axis_are_horizontal(over, input):
 
 def test_compute_is_6nd_at_every_point():
     for over in ("tokens", "parameters"):
-        table = curves(N, D, L, over).query("law == 'deepseek'")
+        found = curves(N, D, L, over).query("law == 'deepseek'")
         other = {"tokens": N, "parameters": D}[over]
-        assert_allclose(table["tokens_per_step"], 0.2920 * (6 * other * table["x"]) ** 0.3271)
+        assert_allclose(found["tokens_per_step"], 0.2920 * (6 * other * found["x"]) ** 0.3271)
 
 
 def test_axes_reach_two_to_three_decades_around_the_run_and_from_15_to_6_nats():
@@ -68,8 +73,8 @@ def test_points_are_inside_exactly_within_the_stated_range():
     ],
 )
 def test_the_part_inside_reaches_from_end_to_end_of_the_stated_range(law, over, ends):
-    table = curves(N, D, L, over)
-    inside = table[(table["law"] == law) & (table["inside"] == True)]  # noqa: E712 (the column holds None too)
+    found = curves(N, D, L, over)
+    inside = found[(found["law"] == law) & (found["inside"] == True)]  # noqa: E712 (the column holds None too)
     assert_allclose((inside["x"].min(), inside["x"].max()), ends)
 
 
@@ -103,9 +108,9 @@ EXPONENTS = {
 
 
 def test_exponents_are_those_of_the_sources():
-    table = slopes().set_index("label")
-    assert_allclose(table["exponent"][list(EXPONENTS)], list(EXPONENTS.values()))
-    assert_allclose(table["growth"], 2 ** table["exponent"])
+    found = slopes().set_index("label")
+    assert_allclose(found["exponent"][list(EXPONENTS)], list(EXPONENTS.values()))
+    assert_allclose(found["growth"], 2 ** found["exponent"])
 
 
 def test_only_shuai_and_scion_have_no_level():

@@ -105,7 +105,7 @@ def test_where_the_noise_could_be_zero_there_is_only_an_upper_bound():
 @pytest.mark.parametrize("rows", [0, 1, 2])
 def test_fewer_than_three_rows_give_no_verdict(rows):
     identified, why = noise_estimate.estimate([2.0] * rows, [1.0] * rows).verdict()
-    assert not identified and why.endswith(f"there are {rows}.")
+    assert not identified and why.endswith(f"got {rows}.")
 
 
 def test_rows_without_scatter_give_the_ratio_itself():

@@ -1,9 +1,10 @@
+from types import SimpleNamespace
+
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from bsmath.law_curves import AXES, curves
+from bsmath.law_curves import AXES, lines
 from pages.charts.laws import DASHES, STYLES, UNVERIFIED, laws_figure
 
 N, D, L, B = 8e8, 5e10, 3.0, 1e5
@@ -12,7 +13,7 @@ AT = {"tokens": D, "parameters": N, "loss": L}
 
 def figure(over="tokens", loss=L, measured=()):
     run = AT[over] if (over, loss) != ("loss", None) else None
-    return laws_figure(curves(N, D, loss, over), over, run, B, measured)
+    return laws_figure(lines(N, D, loss, over), over, run, B, measured)
 
 
 def laws_in(drawn):
@@ -22,32 +23,32 @@ def laws_in(drawn):
 @pytest.mark.parametrize("over", AXES)
 def test_every_law_has_one_entry_in_the_legend(over):
     shown = [trace.name for trace in laws_in(figure(over)) if trace.showlegend]
-    assert len(shown) == len(set(shown)) == curves(N, D, L, over)["law"].nunique()
+    assert len(shown) == len(set(shown)) == len(lines(N, D, L, over))
 
 
 @pytest.mark.parametrize("over", AXES)
 def test_solid_inside_dashed_outside_dotted_where_not_stated(over):
-    table = curves(N, D, L, over)
-    named = dict(zip(DASHES.values(), DASHES, strict=True))
-    for name, law in table.groupby("law"):
-        parts = {trace.line.dash: trace for trace in laws_in(figure(over)) if trace.legendgroup == name}
-        states = {"solid": law["inside"] == True, "dash": law["inside"] == False, "dot": law["inside"].isna()}  # noqa: E712
+    drawn = laws_in(figure(over))
+    for line in lines(N, D, L, over):
+        parts = {trace.line.dash: trace for trace in drawn if trace.legendgroup == line.name}
+        states = {dash: np.array([one is state for one in line.inside.tolist()]) for state, dash in DASHES.items()}
         assert set(parts) == {dash for dash, rows in states.items() if rows.any()}
         for dash, trace in parts.items():
-            drawn = np.isfinite(np.asarray(trace.y, float))
-            if named[dash] is True:
-                assert list(drawn) == list(states[dash])
-            assert drawn[states[dash].to_numpy(bool)].all()
+            own, shown = set(line.x[states[dash]]), {x for x in trace.x if x is not None}
+            assert own == shown if dash == "solid" else own <= shown
+            assert all(y == line.tokens_per_step[line.x == x] for x, y in zip(trace.x, trace.y, strict=True) if x)
 
 
-def test_parts_of_a_law_meet():
+def test_a_law_outside_on_both_sides_of_its_range_has_a_gap_there():
     solid, dashed = (trace for trace in laws_in(figure()) if trace.legendgroup == "zhang_data")
-    shared = np.isfinite(np.asarray(solid.y, float)) & np.isfinite(np.asarray(dashed.y, float))
-    assert shared.sum() == 2  # both ends of the range
+    left, right = (list(part) for part in (dashed.x[: dashed.x.index(None)], dashed.x[dashed.x.index(None) + 1 :]))
+    assert left == sorted(left) and right == sorted(right)
+    assert left[-1] == solid.x[0] == 1.741e9 and right[0] == solid.x[-1] == 2.4576e10
+    assert dashed.y[len(left)] is None and dashed.customdata[len(left)] is None
 
 
 def test_critical_laws_are_thicker_and_of_other_colors_than_optimal_ones():
-    kinds = curves(N, D, L).drop_duplicates("law").set_index("law")["kind"]
+    kinds = {line.name: line.law.kind for line in lines(N, D, L)}
     looks = {kind: set() for kind in STYLES}
     for trace in laws_in(figure()):
         looks[kinds[trace.legendgroup]].add((trace.line.color, trace.line.width))
@@ -93,6 +94,11 @@ def test_measured_values_are_levels_with_a_band():
     assert set(level.y) == {2e6} and set(band.y) == {1e6, 4e6} and band.fill == "toself"
 
 
+def test_every_measured_series_is_drawn_however_many():
+    drawn = figure(measured=[(f"model {at}", 1e6 * 2.0**at, 1e6, 4e6) for at in range(9)])
+    assert sum(trace.name.startswith("measured, ") for trace in drawn.data) == 9
+
+
 def test_an_open_interval_ends_with_the_chart():
     drawn = figure(measured=[("mine", 2e6, 0.0, np.inf)])
     band = next(trace for trace in drawn.data if trace.name == "mine")
@@ -101,7 +107,7 @@ def test_an_open_interval_ends_with_the_chart():
 
 
 def test_all_levels_lie_within_the_chart():
-    drawn = laws_figure(curves(N, D, L), "tokens", D, 10.0, [("mine", 1e11, 1e11, 1e11)])
+    drawn = laws_figure(lines(N, D, L), "tokens", D, 10.0, [("mine", 1e11, 1e11, 1e11)])
     low, high = 10 ** np.array(drawn.layout.yaxis.range)
     assert low < 10 and high > 1e11
 
@@ -118,9 +124,9 @@ def test_axes_are_logarithmic_and_name_their_unit():
         assert unit in layout.xaxis.title.text and "[tokens per step]" in layout.yaxis.title.text
 
 
-def test_any_table_of_laws_can_be_drawn():
-    table = pd.DataFrame(
-        {"law": "a", "place": 0, "short": "A", "kind": "optimal", "x": [1.0, 10.0], "tokens_per_step": [2.0, 3.0]}
-    )
-    drawn = laws_figure(table.assign(inside=True, unverified=""), "tokens", 3.0, 2.0)
+def test_any_line_can_be_drawn():
+    law = SimpleNamespace(short="A", kind="optimal", unverified="")
+    x, y, inside = np.array([1.0, 10.0]), np.array([2.0, 3.0]), np.array([True, True])
+    line = SimpleNamespace(name="a", law=law, place=0, x=x, tokens_per_step=y, inside=inside)
+    drawn = laws_figure([line], "tokens", 3.0, 2.0)
     assert [trace.name for trace in drawn.data] == ["A", "this run's batch", "this run"]

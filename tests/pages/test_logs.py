@@ -44,6 +44,10 @@ ODD = {
     "ratios that overflow": "step,gns\n1,1e300\n2,1e308\n3,5",
     "no noise at all": f"{NORMS}\n" + "\n".join(f"{step},64,1024,1,1" for step in range(1, 9)),
     "steps below zero": "step,grad_sq_norm,trace\n" + "\n".join(f"{-step},{step},60" for step in range(1, 9)),
+    "a layer whose rows end early": f"group,{NORMS}\n"
+    + "\n".join(
+        f"{group},{row}" for row in NOISE.split("\n")[1:] for group in ("mlp", "norm")[: 1 + row[:2].endswith(",")]
+    ),
     "one token": "layer,expert,count\n0,0,1\n0,1,0",
     "every expert picked": "layer,expert,count,top_k\n0,0,5,2\n0,1,5,2",
     "loads that overflow": "layer,expert,count\n0,0,1e308\n0,1,1e308",
@@ -185,7 +189,7 @@ def test_the_curves_over_the_batch_are_the_scenario_s_until_a_log_of_ones_own_gi
     assert "Drawn for the second half of your log" in said(app)
     app = pasted(NOISE.replace("tokens_small,tokens_big", "batch_small,batch_big"))
     app.switch_page("pages/noise_scale.py").run()
-    assert "which is assumed: your log does not give one in tokens" in said(app)
+    assert "which is assumed: your log does not identify one in tokens" in said(app)
 
 
 def test_a_clip_threshold_moves_with_the_batch_or_is_off():
