@@ -9,6 +9,8 @@ MISFIT, HOLDS = 0.25, 0.12
 models whose rate was tuned at every batch: 0.06 to 0.12)."""
 NARROW = 2
 """Largest batch, in units of the smallest, below which a side of the knee is not told from one bound alone."""
+REFUSED = "Refused:"
+"""How a verdict begins where the learning rate was not tuned at every batch."""
 WIDE = 4
 """Ends of an interval this many times apart call for another batch."""
 
@@ -137,7 +139,7 @@ def _two_batches(fit: HyperbolaFit, level: float, unit: str) -> str:
 def _rate_held(fit: HyperbolaFit, level: float, unit: str) -> str:
     saved = 1 - fit.tokens[-1] / fit.tokens[0]
     return (
-        f"Refused: the largest batch needs {_percent(saved)} fewer tokens than the smallest, which no hyperbola does. Most often the "
+        f"{REFUSED} the largest batch needs {_percent(saved)} fewer tokens than the smallest, which no hyperbola does. Most often the "
         "learning rate was held fixed over the batches: tune it at each. No critical batch can be read from this."
     )
 

@@ -49,9 +49,11 @@ def steps_of(sweep: Sweep, series: str) -> MeasuredSteps:
     bounds = _bounds(rows, best)
     fit = fit_hyperbola(points["tokens_per_step"], points["median"], _resolution(arrived, points), bounds)
     identified, verdict = hyperbola_verdict.verdict(fit, unit=sweep.batch_unit)
+    if best is None and (held := _held(arrived)) is not None:
+        identified, verdict = False, _refused(held, fit, verdict)
     if len(bounds[0]):
         said.append(_stopped(bounds))
-    said += _rates(best, arrived)
+    said += _rates(best)
     return MeasuredSteps(points=points, fit=fit, identified=identified, verdict=" ".join([verdict, *said]), tuning=best)
 
 
@@ -96,14 +98,24 @@ def _named(wrong: pd.DataFrame) -> list[str]:
     ]
 
 
-def _rates(best: pd.DataFrame | None, arrived: pd.DataFrame) -> list[str]:
-    """Sentences on the learning rates behind the steps: tuned as the hyperbola needs, a bound, or held fixed."""
-    rates = arrived["learning_rate"].dropna().unique() if "learning_rate" in arrived else np.array([])
-    if best is None and len(rates) == 1 and arrived["tokens_per_step"].nunique() > 1:
-        return [
-            f"The learning rate is {rates[0]:g} at every batch. A hyperbola through steps at an untuned rate means nothing: "
-            "tune the rate at each batch."
-        ]
+def _held(arrived: pd.DataFrame) -> float | None:
+    """The learning rate that every batch was run at; None where it changes or is not known."""
+    rates = arrived["learning_rate"].dropna().unique() if "learning_rate" in arrived else ()
+    return float(rates[0]) if len(rates) == 1 else None
+
+
+def _refused(held: float, fit: HyperbolaFit, verdict: str) -> str:
+    """Why steps at one rate for all batches say nothing of a critical batch."""
+    if fit.tokens_fall:
+        return f"{verdict} In this file it is {held:g} at every batch."
+    return (
+        f"{hyperbola_verdict.REFUSED} the learning rate is {held:g} at every batch, so smaller and larger batches are handicapped and no critical batch can "
+        "be read from this. Tune the rate at each batch. The curve is drawn for comparison only."
+    )
+
+
+def _rates(best: pd.DataFrame | None) -> list[str]:
+    """Sentences on the learning rates behind the steps: tuned as the hyperbola needs, or a bound."""
     if best is None:
         return []
     best = best.dropna(subset="steps")

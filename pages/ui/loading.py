@@ -3,6 +3,7 @@
 from bsmath import logs, published, shipped
 from bsmath.logs.curves import joined
 from bsmath.sweeps import Question, SweepError
+from bsmath.sweeps.mlperf_units import ENTRY
 from pages.ui import crossed, loaded, state, text
 
 LISTED = 5
@@ -77,8 +78,12 @@ def _load_several(files: list[tuple[str, bytes]]) -> None:
 
 
 def _load_sweep(name: str, data: bytes) -> None:
-    """Read a sweep; where it leaves the sequence length open, the scenario's is taken and shown as a question."""
+    """Read a sweep; where it leaves the sequence length open, the scenario's is taken and shown as a question.
+
+    Not that of MLPerf's reference points: their samples are mostly images or records.
+    """
     asked: dict[str, Question] = {}
     found = loaded.read_sweep(name, data, {}, asked)
-    if found and found.batch_unit == "sequences" and "seq_len" in asked:
+    samples = found and any(column.header == ENTRY for column in found.columns)
+    if found and found.batch_unit == "sequences" and "seq_len" in asked and not samples:
         loaded.read_sweep(name, data, {"seq_len": state.scenario().seq_len}, asked)

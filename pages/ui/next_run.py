@@ -30,17 +30,22 @@ def section(scenario: Scenario, found: list[Measurement]) -> None:
                 st.markdown(f"**{text.plain(one.label)}**: {refusal(one)}")
                 continue
             st.markdown(f"**{text.plain(one.label)}**: {said(scenario, one, advice, unit)}")
-            st.caption(" ".join((advice.reason, *cautions(one, advice), repeat(advice, unit))))
+            st.caption(loaded.beside(one, "advice_notes", lambda one=one, advice=advice: _notes(one, advice, unit)))
             if unit == "tokens":
                 key = f"next_{one.quantity}_{one.series}"
                 shell.folded("What every other batch would give", key, _others, scenario, one, advice)
+
+
+def _notes(one: Measurement, advice: NextRun, unit: str) -> str:
+    """What must be said with an advice; nothing that the scenario moves."""
+    return " ".join((advice.reason, *cautions(one, advice), repeat(advice, unit)))
 
 
 def advise(one: Measurement, sequence: float = 1.0) -> NextRun | None:
     """The advice on a fitted series, in whole sequences of so many tokens; None where its curve does not describe it."""
     if one.quantity == "steps":
         described = hyperbola_verdict.kind(one.fit) != hyperbola_verdict.UNEXPLAINED
-        return next_run.hyperbola(one.fit, sequence=sequence) if described else None
+        return next_run.hyperbola(one.fit, sequence=sequence) if described and not _refused(one) else None
     described = step_verdict.kind(one.fit) != step_verdict.UNEXPLAINED
     return next_run.throughput(one.fit, STEPS, WARMUP, sequence=sequence) if described else None
 
@@ -55,12 +60,23 @@ def _sequence(scenario: Scenario, one: Measurement) -> float:
     return float(real) if real > 0 else 1.0
 
 
+def _refused(one: Measurement) -> bool:
+    """Whether the learning rate was not tuned at every batch."""
+    return one.verdict.startswith(hyperbola_verdict.REFUSED)
+
+
 def refusal(one: Measurement) -> str:
     """Why there is no advice."""
-    if one.quantity == "steps" and one.fit.tokens_fall:
+    if one.quantity == "steps" and _refused(one):
         return "no next batch can be advised before the learning rate is tuned at each of these."
-    curve = "hyperbola" if one.quantity == "steps" else "straight line"
-    return f"no next batch can be advised, since a {curve} does not describe this sweep. Settle the points that are far off it first."
+    verdict, curve = (hyperbola_verdict, "hyperbola") if one.quantity == "steps" else (step_verdict, "straight line")
+    if verdict.kind(one.fit) == verdict.UNEXPLAINED:
+        return f"no next batch can be advised, since a {curve} does not describe this sweep. Settle the points that are far off it first."
+    if one.quantity != "steps" and one.fit.curved:
+        return (
+            "no next batch is advised: the step time follows a curve here, and the advice knows only the straight line."
+        )
+    return "no next batch is advised: every one within reach is measured already."
 
 
 def said(scenario: Scenario, one: Measurement, advice: NextRun, unit: str = "tokens") -> str:
@@ -77,6 +93,8 @@ def price(scenario: Scenario, one: Measurement, advice: NextRun, unit: str = "to
     devices = batch.num_devices(scenario.data_parallel_size, scenario.model_parallel_size)
     if one.quantity != "steps":
         return f"{text.duration(advice.cost)} for {STEPS} timed steps after {WARMUP} others"
+    if advice.cost < advice.tokens_per_step:
+        return "what less than one step costs: the file's steps have an unknown scale"
     steps = text.whole(advice.cost / advice.tokens_per_step)
     length = f"{text.count(advice.cost)}{text.GAP}{unit} in {steps} {'step' if steps == '1' else 'steps'}"
     if unit != "tokens":

@@ -89,3 +89,20 @@ def test_a_rejected_hyperbola_is_drawn_with_its_rival():
 def test_one_batch_is_not_fitted():
     found = steps_of(read(["100000,5", "100000,6"]), "all rows")
     assert found.fit is None and "measure another" in found.verdict
+
+
+def test_one_learning_rate_for_all_batches_is_refused_whatever_the_curve_looks_like():
+    lines = [f"{batch:.0f},0.001,{steps:.0f}" for batch, steps in noisy()]
+    found = steps_of(read(lines, "batch_tokens,learning_rate,steps_to_target"), "all rows")
+    assert not found.identified and found.verdict.startswith("Refused: the learning rate is 0.001 at every batch")
+
+
+def test_rates_that_follow_the_batch_are_not_refused():
+    lines = [f"{batch:.0f},{1e-3 * (batch / 1e6) ** 0.5:.3g},{steps:.0f}" for batch, steps in noisy()]
+    assert steps_of(read(lines, "batch_tokens,learning_rate,steps_to_target"), "all rows").identified
+
+
+def test_tokens_that_fall_at_one_rate_are_refused_once_and_with_that_rate():
+    lines = [f"{batch:.0f},0.001,{1e12 / batch**1.3:.0f}" for batch in BATCHES]
+    verdict = steps_of(read(lines, "batch_tokens,learning_rate,steps_to_target"), "all rows").verdict
+    assert verdict.count("Refused") == 1 and verdict.endswith("In this file it is 0.001 at every batch.")
