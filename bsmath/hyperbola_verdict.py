@@ -98,8 +98,7 @@ def _left(fit: HyperbolaFit, unit: str) -> str:
     cheapest, excess = fit.cheapest
     return (
         f"Tokens are U-shaped in the batch: the smallest needs {_percent(excess)} more than {cheapest:,.0f} {unit} per step, which no "
-        "hyperbola does. Betas, decay or minimum rate that were held fixed are the likely cause. The fit leaves out what lies left of "
-        f"the minimum ({_listed(fit.left)})."
+        f"hyperbola does. Betas, decay or minimum rate that were held fixed are the likely cause. The fit leaves out {_listed(fit.left)}."
     )
 
 
@@ -129,7 +128,7 @@ def _chance(fit: HyperbolaFit) -> str:
 
 def _knee(fit: HyperbolaFit, unit: str) -> str:
     knee = fit.power.critical_batch_size
-    return f"{knee:,.0f} {unit}" if np.isfinite(knee) else "no finite batch"
+    return f"{float(f'{knee:.3g}'):,.0f} {unit}" if np.isfinite(knee) else "no finite batch"
 
 
 def _two_batches(fit: HyperbolaFit, level: float, unit: str) -> str:

@@ -14,7 +14,7 @@ AXES = {"tokens": "tokens", "parameters": "num_params", "loss": "loss"}
 DECADES = 2.5
 """How far an axis of tokens or parameters reaches either side of the run."""
 LOSSES = (1.5, 6.0)
-"""Ends of the axis of the loss. [nats/token]"""
+"""Ends of the axis of the loss where the run's lies between them. [nats/token]"""
 POINTS = 31
 """Points of an axis, besides those where a range of a law begins or ends."""
 
@@ -88,12 +88,16 @@ def _place(name: str) -> int:
 
 
 def axis(run: dict, over: str) -> np.ndarray:
-    """Points of an axis, even in the logarithm and at every end of a stated range; around the run, of the loss between fixed ends.
+    """Points of an axis, even in the logarithm and at every end of a stated range; around the run, of the loss between fixed ends
+    or as far as the run's.
 
     `run` holds num_params, tokens and loss as in `lines`.
     """
     along = AXES[over]
-    points = np.geomspace(*LOSSES, POINTS) if over == "loss" else run[along] * np.logspace(-DECADES, DECADES, POINTS)
+    low, high = LOSSES
+    if over == "loss" and run["loss"] is not None:
+        low, high = min(low, 0.9 * run["loss"]), max(high, 1.1 * run["loss"])
+    points = np.geomspace(low, high, POINTS) if over == "loss" else run[along] * np.logspace(-DECADES, DECADES, POINTS)
     per_unit = {along: 1.0}
     if over != "loss":
         per_unit["compute"] = laws.inputs(**run | {along: 1.0})["compute"]

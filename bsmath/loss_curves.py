@@ -31,6 +31,8 @@ WIDTHS = (0.02, 0.05, WIDTH, 0.2, 0.5)
 SPIKE_ROWS = 5
 """Rows of the running median that takes spikes of up to two rows out of a curve before it is averaged."""
 
+BEGUN = 0.5
+"""Share of the median first loss below which a run was continued or is odd; it sets no bound on the targets."""
 LEAST_BATCHES = 3
 """A hyperbola with an interval needs so many batches."""
 
@@ -56,7 +58,9 @@ class TargetRange:
     """Losses that can be a target."""
 
     low: float
-    """The lowest loss that LEAST_BATCHES batches reach, or all where there are fewer. [nats/token]"""
+    """The lowest loss that `batches` batches reach. [nats/token]"""
+    batches: int
+    """LEAST_BATCHES, or all that reach any loss where those are fewer."""
     high: float
     """The highest: no curve begins below it. [nats/token]"""
     default: float
@@ -152,6 +156,13 @@ def diverged(loss) -> bool:
     return len(loss) > 1 and not loss[-1] <= loss[0]
 
 
+def begins_below(loss, target: float) -> bool:
+    """Whether the first loss of a curve is at or below a target already, so that it says nothing of the steps to it."""
+    loss = np.asarray(loss, float)
+    first = loss[np.isfinite(loss) & (loss > 0)][:1]
+    return bool((first <= target).any())
+
+
 def target_range(curves) -> TargetRange | None:
     """The targets that several batches reach; None where no two losses of a curve are numbers.
 
@@ -165,14 +176,16 @@ def target_range(curves) -> TargetRange | None:
     for size, loss in curves:
         loss = np.asarray(loss, float)
         least[size] = min(least.get(size, math.inf), lowest(loss))
-        begins += loss[np.isfinite(loss)][:1].tolist()
+        begins += loss[np.isfinite(loss) & (loss > 0)][:1].tolist()
     reached = sorted(loss for loss in least.values() if loss < math.inf)
     if not reached:
         return None
-    low = reached[min(LEAST_BATCHES, len(reached)) - 1]
+    batches = min(LEAST_BATCHES, len(reached))
+    low = reached[batches - 1]
     wanted = reached[min(math.ceil(MOST * len(least)), len(reached)) - 1]
-    high = max(min(begins), low)
-    return TargetRange(low=low, high=high, default=max(min(_rounded_up(wanted), high), low))
+    usual = [loss for loss in begins if loss > BEGUN * np.median(begins)]
+    high = max(min(usual, default=low), low)
+    return TargetRange(low=low, batches=batches, high=high, default=max(min(_rounded_up(wanted), high), low))
 
 
 def places(found: TargetRange, count: int) -> list[float]:

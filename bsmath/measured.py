@@ -40,6 +40,8 @@ class Measurement:
     """What the data can tell, or why there is no fit; for steps also what the rates behind them are."""
     num_params: float | None
     """Parameters, if the file names one number for the series."""
+    batch_unit: str = "tokens"
+    """"tokens", or "sequences" where the tokens per sequence are not known."""
     tuning: pd.DataFrame | None = None
     """The best learning rate of each batch and how sure it is (see `tuned.best_rates`), where the points are taken there."""
 
@@ -97,6 +99,7 @@ def measurement(sweep: Sweep, series: str, quantity: str, padding_fraction: floa
         series=series,
         label=sweep.name if series == sweeps.ALL_ROWS else series,
         quantity=quantity,
+        batch_unit=sweep.batch_unit,
         num_params=float(sizes[0]) if len(sizes) == 1 else None,
         **found,
     )
@@ -148,6 +151,8 @@ FAR_BELOW = (
     "The measured plateau is below 1 % MFU on this scenario's devices: most likely the rate is one device's and not the job's, or the "
     "parameters are another model's. A stand-in peak gives the measured rate, and MFU means nothing until that is settled."
 )
+SEQUENCES = "The batch counts sequences or samples: say on the Upload page how many tokens one holds."
+NO_SCALE = "S_min is less than one step, so the scale of this file's steps is not known."
 FASTER_NETWORK = (
     "The sweep is faster than the network of this scenario allows, so the network is set out of the way: type the bandwidth of the one "
     "that it ran on."
@@ -166,10 +171,14 @@ def refusal(found: Measurement) -> str:
         or not all(0 <= value < np.inf for value in found.fit.parameters.values())
     ):
         return found.verdict
+    if found.batch_unit != "tokens":
+        return SEQUENCES
     if found.quantity == "tokens_per_second" and not step_verdict.usable(found.fit):
         return found.verdict
-    if found.quantity == "steps" and (not found.identified or not found.fit.min_steps > 0):
+    if found.quantity == "steps" and not found.identified:
         return found.verdict
+    if found.quantity == "steps" and found.fit.min_steps < RANGES["min_steps"][0]:
+        return NO_SCALE
     return ""
 
 

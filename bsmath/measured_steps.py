@@ -7,8 +7,11 @@ import pandas as pd
 
 from bsmath import hyperbola_search, hyperbola_verdict, sweeps, tuned
 from bsmath.hyperbola_fit import HyperbolaFit, fit_hyperbola
-from bsmath.sweeps import Sweep
+from bsmath.sweeps import Column, Sweep
+from bsmath.sweeps.mlperf_units import ENTRY
 
+COARSE = 0.25
+"""Share of the steps from which a grid of evaluations is called coarse."""
 MOST_NAMED = 5
 """Runs that a sentence names."""
 
@@ -46,13 +49,23 @@ def steps_of(sweep: Sweep, series: str) -> MeasuredSteps:
     if len(points) < 2:
         alone = "One batch size cannot be fitted: measure another." if len(points) else "Nothing was measured."
         return MeasuredSteps(points=points, fit=None, identified=False, verdict=alone, tuning=best)
-    bounds = _bounds(rows, best)
-    fit = fit_hyperbola(points["tokens_per_step"], points["median"], _resolution(arrived, points), bounds)
+    spacing = _resolution(arrived, points)
+    bounds, wild = _bounds(rows, best, fit_hyperbola(points["tokens_per_step"], points["median"]))
+    fit = fit_hyperbola(points["tokens_per_step"], points["median"], spacing, bounds)
     identified, verdict = hyperbola_verdict.verdict(fit, unit=sweep.batch_unit)
-    if best is None and (held := _held(arrived)) is not None:
-        identified, verdict = False, _refused(held, fit, verdict)
+    if (held := _held(sweep, arrived, best)) is not None and not fit.line.exact:
+        identified, verdict = False, _refused(held, best is not None, fit, verdict)
     if len(bounds[0]):
         said.append(_stopped(bounds))
+    if len(wild[0]):
+        said.append(
+            f"Left out, stopped far above the curve of the others (diverged, or a rate that was not tuned there): {_listed(wild)}."
+        )
+    if spacing is not None and (coarse := np.nanmax(spacing / points["median"])) > COARSE:
+        said.append(
+            f"The steps stand on a grid of evaluations as wide as {100 * coarse:.0f} % of them: where each was rounded up to the next one, B_crit "
+            "comes out too low. Evaluate more often."
+        )
     said += _rates(best)
     return MeasuredSteps(points=points, fit=fit, identified=identified, verdict=" ".join([verdict, *said]), tuning=best)
 
@@ -66,23 +79,27 @@ def _resolution(arrived: pd.DataFrame, points: pd.DataFrame) -> np.ndarray | Non
     return np.full(len(points), spacing) if spacing > 1 else None
 
 
-def _bounds(rows: pd.DataFrame, best: pd.DataFrame | None) -> tuple[np.ndarray, np.ndarray]:
-    """Batches where no run arrived, and the steps that it takes there at least."""
+def _bounds(rows: pd.DataFrame, best: pd.DataFrame | None, fit: HyperbolaFit) -> tuple[tuple, tuple]:
+    """Batches where no run arrived, with the steps that it takes there at least; and those that are absurdly far above a fit."""
     if best is not None:
         found = tuned.least_steps(sweeps.runs(rows), best)
     elif "stopped_at" in rows:
-        stopped = rows[
-            rows["stopped_at"].notna() & ~rows["tokens_per_step"].isin(rows.dropna(subset="steps")["tokens_per_step"])
-        ]
-        found = stopped.groupby("tokens_per_step")["stopped_at"].max()
+        arrived = rows["tokens_per_step"].isin(rows.dropna(subset="steps")["tokens_per_step"])
+        found = rows[rows["stopped_at"].notna() & ~arrived].groupby("tokens_per_step")["stopped_at"].max()
     else:
-        return np.array([]), np.array([])
-    return found.index.to_numpy(float), found.to_numpy(float)
+        found = pd.Series(dtype=float)
+    batch, least = found.index.to_numpy(float), found.to_numpy(float)
+    wild = least > hyperbola_search.ABSURD * fit.predict(batch) if len(found) else np.zeros(0, bool)
+    return (batch[~wild], least[~wild]), (batch[wild], least[wild])
 
 
 def _stopped(bounds: tuple[np.ndarray, np.ndarray]) -> str:
-    listed = ", ".join(f"{least:,.0f} at {size:,.0f}" for size, least in list(zip(*bounds, strict=True))[:MOST_NAMED])
-    return f"No run arrived at {len(bounds[0])} more of its batches; the fit knows that more steps are needed there ({listed})."
+    at = f"{len(bounds[0])} more batches" if len(bounds[0]) > 1 else "one more batch"
+    return f"No run arrived at {at}; the fit knows that more steps are needed there ({_listed(bounds)})."
+
+
+def _listed(bounds: tuple[np.ndarray, np.ndarray]) -> str:
+    return ", ".join(f"{least:,.0f} at {size:,.0f}" for size, least in list(zip(*bounds, strict=True))[:MOST_NAMED])
 
 
 def _named(wrong: pd.DataFrame) -> list[str]:
@@ -98,19 +115,43 @@ def _named(wrong: pd.DataFrame) -> list[str]:
     ]
 
 
-def _held(arrived: pd.DataFrame) -> float | None:
-    """The learning rate that every batch was run at; None where it changes or is not known."""
-    rates = arrived["learning_rate"].dropna().unique() if "learning_rate" in arrived else ()
+def _held(sweep: Sweep, arrived: pd.DataFrame, best: pd.DataFrame | None) -> float | None:
+    """The one learning rate of all batches, where it was not tuned at each; None where it was, or where that is not known.
+
+    A base rate that the trainer multiplies by the batch is not that of the run. Where several rates were tried, the same outermost
+    one as the best of every batch says that the range was too small.
+    """
+    if best is not None:
+        found = best.dropna(subset="steps")
+        same = (
+            len(found) > 2
+            and found["learning_rate"].nunique() == 1
+            and found["at_edge"].isin(["lowest", "highest"]).all()
+        )
+        return float(found["learning_rate"].iloc[0]) if same else None
+    if "learning_rate" not in arrived or arrived["learning_rate"].isna().any() or any(map(_is_base, sweep.columns)):
+        return None
+    rates = arrived["learning_rate"].unique()
     return float(rates[0]) if len(rates) == 1 else None
 
 
-def _refused(held: float, fit: HyperbolaFit, verdict: str) -> str:
+def _is_base(column: Column) -> bool:
+    """Whether a column says that the rates are base rates; those of MLPerf's reference points are."""
+    return column.header == ENTRY or column.meaning == "learning_rate" and "base" in column.header.lower()
+
+
+def _refused(held: float, tried: bool, fit: HyperbolaFit, verdict: str) -> str:
     """Why steps at one rate for all batches say nothing of a critical batch."""
     if fit.tokens_fall:
         return f"{verdict} In this file it is {held:g} at every batch."
+    why = (
+        f"{held:g}, the outermost rate tried, is the best at every batch, so none was tuned"
+        if tried
+        else f"the learning rate is {held:g} at every batch, so smaller and larger batches are handicapped"
+    )
     return (
-        f"{hyperbola_verdict.REFUSED} the learning rate is {held:g} at every batch, so smaller and larger batches are handicapped and no critical batch can "
-        "be read from this. Tune the rate at each batch. The curve is drawn for comparison only."
+        f"{hyperbola_verdict.REFUSED} {why}, and no critical batch can be read from this. Tune the rate at each batch. The curve is drawn "
+        "for comparison only."
     )
 
 
@@ -119,6 +160,8 @@ def _rates(best: pd.DataFrame | None) -> list[str]:
     if best is None:
         return []
     best = best.dropna(subset="steps")
+    if (best["at_edge"] == "only").all():
+        return ["Each batch was run at one rate: nothing says whether that is the best there, as the hyperbola needs."]
     edges = best["at_edge"].value_counts()
     words = {"highest": "the largest tried", "lowest": "the smallest tried", "only": "the only one tried"}
     where = [f"at {edges[edge]} the best rate is {said}" for edge, said in words.items() if edge in edges]

@@ -11,6 +11,9 @@ import numpy as np
 from bsmath.fieller import fieller, student
 from bsmath.noise import noise_scale
 
+LEAST_ROWS = 3
+"""Rows from which there is an interval: two have one difference, and a t quantile of 6.3."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseScaleEstimate:
@@ -50,13 +53,15 @@ class NoiseScaleEstimate:
 
         Both ends are nan where |G|^2 is significantly negative, which no noise scale explains, or rows are too few.
         """
+        if self.rows < LEAST_ROWS:
+            return np.nan, np.nan
         low, high = fieller(self.trace, self.grad_sq_norm, *self.variances, student(self.degrees, level))
         return float(low), float(high)
 
     def verdict(self, level: float = 0.90) -> tuple[bool, str]:
         """Whether the rows identify the noise scale, and the sentence that says why."""
         low, high = self.interval(level)
-        if self.rows < 3:
+        if self.rows < LEAST_ROWS:
             return False, f"An interval needs three rows or more with both parts of the noise scale, got {self.rows}."
         if not self.grad_sq_norm > 0:
             return False, (
@@ -65,6 +70,8 @@ class NoiseScaleEstimate:
             )
         if not self.trace > 0:
             return False, "The mean of tr(Sigma) is not positive: no noise can be told from zero. Average more steps."
+        if not high < np.inf and not low > 0:
+            return False, "The rows spread too far to bound the noise scale on either side. Average more steps."
         if not high < np.inf:
             return False, (
                 "|G|^2 cannot be told from zero: the noise scale has only a lower bound. Average more steps, or "

@@ -158,7 +158,14 @@ class Exponent:
 
 
 EXPONENTS = (
-    Exponent(label="Shuai et al. 2024, in C", variable="compute", exponent=0.102, source="arXiv 2412.01505, second-hand"),
-    Exponent(label="Scion, norm transfer 2025, in D", variable="tokens", exponent=0.45, source="arXiv 2510.03871, second-hand"),
+    Exponent(
+        label="Shuai et al. 2024, in C", variable="compute", exponent=0.102, source="arXiv 2412.01505, second-hand"
+    ),
+    Exponent(
+        label="Scion, norm transfer 2025, in D",
+        variable="tokens",
+        exponent=0.45,
+        source="arXiv 2510.03871, second-hand",
+    ),
 )
 """Both optimal; compute-optimal runs in the first."""

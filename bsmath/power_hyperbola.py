@@ -20,7 +20,7 @@ FEWEST = 5
 """Batch sizes that three parameters need."""
 GAIN = 0.8
 """The exponent must shrink the scatter to this share, besides being significant."""
-SIGNIFICANCE = 0.05
+SIGNIFICANCE = 0.01
 """Chance of rejecting a hyperbola that holds."""
 
 

@@ -9,6 +9,7 @@ printed digit.
 """
 
 import io
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -45,8 +46,9 @@ def zhang() -> pd.DataFrame:
     return named[[*MODEL, "tokens_per_step", "steps"]]
 
 
+@cache
 def zhang_fits(optimal_batch: float = ZHANG_OPTIMAL_BATCH) -> pd.DataFrame:
-    """Both definitions of the critical batch for each model, from one fit of its steps.
+    """Both definitions of the critical batch for each model, from one fit of its steps; made once, not to be changed.
 
     Parameters
     ----------
@@ -75,7 +77,8 @@ def growth(fits: pd.DataFrame, column: str, against: str = "budget_tokens") -> f
     return float(np.polyfit(np.log(fits[against]), np.log(fits[column]), 1)[0])
 
 
-def zhang_measurements() -> list[Measurement]:
-    """The five series as this project reads and fits any sweep."""
+@cache
+def zhang_measurements() -> tuple[Measurement, ...]:
+    """The five series as this project reads and fits any sweep; made once, as they ship with it."""
     found = sweeps.read(zhang_csv(), ZHANG.name)
-    return [measured.measurement(found, series, "steps") for series in found.series]
+    return tuple(measured.measurement(found, series, "steps") for series in found.series)

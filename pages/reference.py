@@ -97,7 +97,7 @@ st.markdown(
     "t = (t_fixed^g + (B/R)^g)^(1/g) takes the line's place if it fits clearly better. In a sweep of steps, runs three times off all others are "
     "left out as mistakes, batches left of the least of the tokens are left out where tokens are U-shaped (Chow's test at 5 %), a run that was "
     "stopped bounds its steps from below, steps read off a grid of evaluations are no surer than its spacing over the square root of 12, and "
-    "S = S_min (1 + (B_crit/B)^alpha) is shown beside the hyperbola if it fits clearly better (F test at 5 %)."
+    "S = S_min (1 + (B_crit/B)^alpha) is shown beside the hyperbola if it fits clearly better (F test at 1 %)."
 )
 harness.section(scenario)
 st.subheader("Published laws for the batch size", anchor=False)

@@ -28,18 +28,24 @@ def sweep(curves, target: float | None, reading) -> Sweep:
         raise SweepError(f"{curves.name} must have a run with a batch and losses that are numbers, got none")
     target = found.default if target is None else target
     reading, unit = curves.resolved(reading), curves.batches(reading)[1]
-    rows = [_row(curves.runs.loc[one.run], one, target) for one in curves.curves(reading) if one.tokens_per_step > 0]
-    table = pd.DataFrame(rows)
+    runs = curves.runs.to_dict("index")
+    known = [one for one in curves.curves(reading) if one.tokens_per_step > 0]
+    begun = [one for one in known if loss_curves.begins_below(one.loss, target)]
+    out = {one.run for one in begun} if len(begun) < len(known) else set()
+    table = pd.DataFrame([_row(runs[one.run], one, target) for one in known if one.run not in out])
     problems = [_problem(sentence, "see the table of runs") for sentence in curves.problems]
-    problems += _left_out(curves, reading, table) + _doubts(table, target, unit)
     rates = table["learning_rate"]
-    if rates.nunique() > 1 and rates.isna().any():
+    tuned = rates.nunique() > 1
+    if out:
+        what = f"{_runs(len(begun), 'begins', 'begin')} below {target:g} already ({_few(one.label for one in begun)})"
+        problems.append(_problem(what, "left out: the steps to it are not known"))
+    without = curves.runs.index.difference([one.run for one in known])
+    problems += _left_out(curves, reading, without) + _doubts(table, target, unit, tuned)
+    if tuned and rates.isna().any():
         names = _few(curves.runs.loc[table.loc[rates.isna(), "row"] - 1, "label"])
-        problems.append(_problem(f"{rates.isna().sum():,} runs have no learning rate ({names})", "left out"))
+        problems.append(_problem(f"{_runs(rates.isna().sum(), 'has', 'have')} no learning rate ({names})", "left out"))
         table = table[rates.notna()]
-    if rates.nunique() < 2:
-        if lost := int(table["censored"].sum()):
-            problems.append(_problem(f"{lost:,} runs never reach {target:g}", "left out of the fit"))
+    if not tuned:
         table = table.drop(columns=["censored", "steps_run"])
         table = table[table["steps"].notna() | table["tokens_per_second"].notna()]
     optional = [name for name in ("learning_rate", "seed") if table[name].isna().any()]
@@ -70,7 +76,7 @@ def missing(curves) -> list[str]:
     return said
 
 
-def _row(run: pd.Series, curve, target: float) -> dict:
+def _row(run: dict, curve, target: float) -> dict:
     found = loss_curves.crossing(curve.steps, curve.loss, target)
     never = not found.steps > 0
     given = np.inf if loss_curves.diverged(curve.raw) else curve.last
@@ -89,16 +95,17 @@ def _row(run: pd.Series, curve, target: float) -> dict:
     }
 
 
-def _doubts(table: pd.DataFrame, target: float, unit: str) -> list[Problem]:
-    """What was censored, and where the evaluations are too far apart."""
+def _doubts(table: pd.DataFrame, target: float, unit: str, tuned: bool) -> list[Problem]:
+    """What was censored, which counts only beside runs at other rates, and where the evaluations are too far apart."""
     said = []
     if table["censored"].any():
         lost = table[table["censored"]]
         ended = int(np.isinf(lost["steps_run"]).sum())
-        what = f"{len(lost):,} of {len(table):,} runs never reach {target:g}" + (
-            f", {ended:,} diverged" if ended else ""
+        what = (
+            f"{len(lost):,} of {_runs(len(table), 'never', 'never')} reach{'es' if len(lost) == 1 else ''} {target:g}"
         )
-        said.append(_problem(what, "kept: each counts as more steps than any run that arrived"))
+        action = "kept: each counts as more steps than any run that arrived" if tuned else "left out of the fit"
+        said.append(_problem(what + (f", {ended:,} diverged" if ended else ""), action))
     arrived = set(table.loc[~table["censored"], "tokens_per_step"])
     none = sorted(set(table["tokens_per_step"]) - arrived)
     if none:
@@ -106,31 +113,36 @@ def _doubts(table: pd.DataFrame, target: float, unit: str) -> list[Problem]:
         said.append(_problem(f"no run at {sizes} {unit} per step reaches {target:g}", "left out of the fit"))
     share = (table["resolution"] / table["steps"]).dropna()
     if len(share) and share.median() > COARSE:
-        what = (
-            f"the evaluations around {target:g} lie {share.median():.0%} of the steps apart, in the median of the runs"
-        )
+        median = share.median()
+        apart = f"{100 * median:.0f} % of the steps" if median < 1 else f"{median:.3g} times the steps"
+        what = f"the evaluations around {target:g} lie {apart} apart, in the median of the runs"
         said.append(_problem(what, "interpolated; each count of steps is uncertain by a third of that"))
     return said
 
 
-def _left_out(curves, reading, table: pd.DataFrame) -> list[Problem]:
+def _left_out(curves, reading, without: pd.Index) -> list[Problem]:
     """Runs without a batch, and runs without a loss of the kind that is read."""
-    without = curves.runs.index.difference(table["row"] - 1)
     if not len(without):
         return []
     sizes = curves.batches(reading)[0]
     said = []
     for lost, what in (
-        (without[sizes[without].isna()], "have no batch"),
-        (without[sizes[without].notna()], f"have no {reading.loss} loss"),
+        (without[sizes[without].isna()], "batch"),
+        (without[sizes[without].notna()], f"{reading.loss} loss"),
     ):
         if len(lost):
-            said.append(_problem(f"{len(lost):,} runs {what} ({_few(curves.runs.loc[lost, 'label'])})", "left out"))
+            names = _few(curves.runs.loc[lost, "label"])
+            said.append(_problem(f"{_runs(len(lost), 'has', 'have')} no {what} ({names})", "left out"))
     return said
 
 
 def _problem(what: str, action: str) -> Problem:
     return Problem(row=None, column=None, what=what, action=action)
+
+
+def _runs(count: int, one: str, several: str) -> str:
+    """So many runs, and the verb that goes with them."""
+    return f"1 run {one}" if count == 1 else f"{count:,} runs {several}"
 
 
 def _few(names) -> str:

@@ -96,6 +96,7 @@ class LossCurves:
             return None
         return float(round(known.median()))
 
+    @kept
     def batches(self, reading: Reading = Reading()) -> tuple[pd.Series, str]:
         """The batch of each run, and its unit: "tokens", or "sequences" where some run's tokens are not known."""
         runs, ratio = self.runs, self.ratio()
@@ -108,6 +109,7 @@ class LossCurves:
             return tokens, "tokens"
         return runs["batch"], "sequences"
 
+    @kept
     def questions(self, reading: Reading = Reading()) -> list[Question]:
         """What the files leave open, answered or not."""
         runs, asked = self.runs, []
@@ -123,7 +125,8 @@ class LossCurves:
     @kept
     def curves(self, reading: Reading = Reading()) -> list[Curve]:
         """Every run whose loss of this kind was logged."""
-        reading = self.resolved(reading)
+        if reading != (full := self.resolved(reading)):
+            return self.curves(full)
         batches, unit = self.batches(reading)
         found = []
         for run, rows in self.points.groupby("run", sort=True):
@@ -141,6 +144,7 @@ class LossCurves:
             )
         return found
 
+    @kept
     def targets(self, reading: Reading = Reading()) -> TargetRange | None:
         """Which losses can be a target; None where no run with a batch has any."""
         curves = self.curves(reading)
@@ -154,6 +158,7 @@ class LossCurves:
         """
         return curve_sweep.sweep(self, target, reading)
 
+    @kept
     def missing(self) -> list[str]:
         """What is needed for a critical batch and not there, in sentences."""
         return curve_sweep.missing(self)
@@ -162,7 +167,8 @@ class LossCurves:
         """The same with other batches, learning rates or seeds: one row a run, as in `runs`."""
         runs = self.runs.copy()
         for name in EDITABLE:
-            runs[name] = pd.to_numeric(edits[name], errors="coerce").where(lambda value: value >= 0).to_numpy(float)
+            values = pd.to_numeric(edits[name], errors="coerce")
+            runs[name] = values.where((values > 0) | (values == 0) & (name == "seed")).to_numpy(float)
         changed = ~(runs["batch"].eq(self.runs["batch"]) | runs["batch"].isna() & self.runs["batch"].isna())
         runs.loc[changed, "tokens_per_step"] = np.nan
         return replace(self, runs=runs)

@@ -42,7 +42,7 @@ class NoiseLog:
         """Layer groups, all parameters first."""
         return tuple(self.table["group"].unique())
 
-    @property
+    @cached_property
     def has_parts(self) -> bool:
         """Whether the file has both parts, or the ratio alone."""
         return bool(self.table["trace"].notna().any())
@@ -60,27 +60,31 @@ class NoiseLog:
         rows = self.rows(group, since).dropna(subset=["trace", "grad_sq_norm"])
         return estimate(rows["trace"], rows["grad_sq_norm"], rows["steps_averaged"])
 
-    @property
+    @cached_property
     def batches(self) -> tuple[float, ...]:
         """Different batch sizes of the run, ascending; empty where they are not known. [unit]"""
         return tuple(sorted(self.table["tokens_per_step"].dropna().unique().tolist()))
 
+    def window(self, group: str = ALL) -> int:
+        """Rows that a point of `smoothed` averages: a tenth of the group's, five at least."""
+        return max(5, len(self.rows(group)) // WINDOWS | 1)
+
     @kept
     def smoothed(self, group: str = ALL, rows: int | None = None, average: str = WINDOW) -> pd.DataFrame:
-        """The noise scale along training; see bsmath.noise_along. By default `rows` is a tenth of them, five at least.
+        """The noise scale along training; see bsmath.noise_along. By default `rows` is that of `window`.
 
         `average` is "window", or the decay per row of an exponential average as text. Besides its columns: noise
-        (trace over the batch), and unsmoothed raw_grad_sq_norm and raw_noise. Where the file has the ratio alone,
+        (trace over the batch, or over 1 where no batch is known), and unsmoothed raw_grad_sq_norm and raw_noise. Where the file has the ratio alone,
         noise_scale is that and all else nan.
         """
         table = self.rows(group).reset_index(drop=True)
-        rows = max(5, len(table) // WINDOWS | 1) if rows is None else rows
+        rows = self.window(group) if rows is None else rows
         if not self.has_parts:
             drawn = table[["tokens", "noise_scale"]].assign(low=np.nan, high=np.nan, grad_sq_norm=np.nan, trace=np.nan)
         elif average == WINDOW:
             drawn = noise_along.smoothed(table, rows)
         else:
             drawn = noise_along.exponential(table, float(average))
-        batch = table["tokens_per_step"]
+        batch = table["tokens_per_step"] if self.batches else 1.0
         raw = {"raw_grad_sq_norm": table["grad_sq_norm"], "raw_noise": table["trace"] / batch}
         return drawn.assign(noise=drawn["trace"] / batch, **raw)

@@ -8,10 +8,11 @@ import plotly.graph_objects as go
 
 from pages.charts import theme
 
+LOSSES = (0.1, 0.2, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 10, 20)
 AXES = {
     "tokens": ("Training tokens D [tokens]", {}),
     "parameters": ("Active parameters N", {}),
-    "loss": ("Loss L [nats/token]", {"tickvals": [1.5, 2, 3, 4, 5, 6], "ticktext": ["1.5", "2", "3", "4", "5", "6"]}),
+    "loss": ("Loss L [nats/token]", {"tickvals": list(LOSSES), "ticktext": [f"{loss:g}" for loss in LOSSES]}),
 }
 """Titles and ticks by what the laws are drawn over."""
 

@@ -54,11 +54,12 @@ def parts_figure(smoothed: pd.DataFrame, batch: str, place: str) -> go.Figure:
     drawn = []
     parts = (("grad_sq_norm", "signal, |G|²", theme.BLUE), ("noise", f"noise at {batch}, tr(Σ)/B", theme.ORANGE))
     for column, name, color in parts:
-        raw = theme.points(f"{name}, one row of the log", x, smoothed[f"raw_{column}"], color, "")
-        raw |= {"marker": {"color": color, "size": 4, "opacity": 0.4}, "showlegend": False, "hoverinfo": "skip"}
+        raw = {"type": "scatter", "mode": "markers", "x": x, "y": smoothed[f"raw_{column}"].to_numpy()}
+        raw |= {"name": f"{name}, one row of the log", "marker": {"color": color, "size": 4, "opacity": 0.4}}
+        raw |= {"showlegend": False, "hoverinfo": "skip"}
         drawn += [raw, theme.line(name, x, smoothed[column], color, "")]
-    shown = [trace for trace in drawn if (smoothed[["grad_sq_norm", "noise"]] > 0).any(axis=None)]
-    y = theme.axis("Squared norm of the gradient", "log", theme.reach(shown, "y") if len(shown) else None)
+    positive = (smoothed[["grad_sq_norm", "noise"]].to_numpy() > 0).any()
+    y = theme.axis("Squared norm of the gradient", "log", theme.reach(drawn, "y") if positive else None)
     return go.Figure({"data": drawn, "layout": theme.layout(theme.axis(place), y)})
 
 

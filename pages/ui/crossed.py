@@ -58,8 +58,8 @@ def click(key: str) -> None:
     points = loaded.held(key)["selection"]["points"]
     if points:
         found = now().record.targets(now().reading)
-        loss = min(max(points[0]["y"], found.low), found.high)
-        _cross(replace(now(), target=float(f"{loss:.4g}")))
+        readable = float(f"{points[0]['y']:.4g}")
+        _cross(replace(now(), target=min(max(readable, found.low), found.high)))
 
 
 def choice(name: str) -> dict:

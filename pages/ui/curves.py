@@ -49,10 +49,11 @@ def _answer(now: Crossed) -> str:
     if sweep is None:
         return f"{runs}, {batches}: nothing can be counted to a target yet."
     arrived = sweep.table[sweep.table["steps"].notna()]
-    return (
-        f"**A loss of {now.target:g} is reached at {arrived['tokens_per_step'].nunique()} of {batches}**, in {len(arrived):,} of {runs}. "
-        "The steps that each needed are fitted below like any sweep."
+    reached = arrived["tokens_per_step"].nunique()
+    fitted = (
+        " The steps that each needed are fitted below like any sweep." if reached >= loss_curves.LEAST_BATCHES else ""
     )
+    return f"**A loss of {now.target:g} is reached at {reached} of {batches}**, in {len(arrived):,} of {runs}.{fitted}"
 
 
 def _questions(now: Crossed) -> None:
@@ -93,10 +94,10 @@ def _target(now: Crossed) -> None:
         left.select_slider("Target loss [nats/token]", options, format_func="{:.4g}".format, **tied)
     ends = {"min_value": found.low, "max_value": found.high}
     right.number_input("exact", **ends, step=0.01, format="%.4g", **crossed.target("number"))
-    batches = min(loss_curves.LEAST_BATCHES, now.record.batches(now.reading)[0].dropna().nunique())
+    reach = f"{text.plural(found.batches, 'batch size')} reach{'es' if found.batches == 1 else ''}"
     st.caption(
-        f"Also a click on a curve sets it. From {found.low:.4g}, the lowest that {text.plural(batches, 'batch size')} reach, to {found.high:.4g}, below which a run "
-        f"starts. {found.default:.4g} is the lowest that most of them reach. A lower target is nearer to a whole run; where a rate "
+        f"Also a click on a curve sets it. From {found.low:.4g}, the lowest that {reach}, to {found.high:.4g}, where the lowest "
+        f"of the runs begins. {found.default:.4g} is the lowest that most of them reach. A lower target is nearer to a whole run; where a rate "
         "decays on a schedule, steps to a loss late in the run depend on that schedule too."
     )
 

@@ -75,8 +75,8 @@ def answer(predictions: list[Prediction], num_params: float, run: Outlook) -> st
     )
     return (
         f"**For {text.count(num_params)} active parameters and {text.tokens(run.tokens)}, {spread(predictions)}. This run's "
-        f"{text.tokens(run.tokens_per_step)} per step are {place}.** {applies} {doubted} with unverified constants are left out of "
-        "this range."
+        f"{text.tokens(run.tokens_per_step)} per step are {place}.** {applies} The ranges leave out the "
+        f"{doubted} whose constants are unverified."
     )
 
 
@@ -104,7 +104,7 @@ def reading(loss: float | None, over: str) -> str:
     )
     return (
         "Thick lines are critical batches, thin ones optimal. Solid: within the range that the law was fitted on; dashed: outside; "
-        f"dotted: no range stated. All but the axis stays at this run's values; C = 6 N D.{missing}"
+        f"dotted: not known. All but the axis stays at this run's values; C = 6 N D.{missing}"
     )
 
 

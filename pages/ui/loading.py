@@ -72,7 +72,7 @@ def _load_several(files: list[tuple[str, bytes]]) -> None:
         _load_sweep(*others.pop(0))
     if others:
         listed = ", ".join(text.plain(name) for name, _ in others[:LISTED])
-        more = f" and {len(others) - LISTED} others" if len(others) > LISTED else ""
+        more = f" and {text.plural(len(others) - LISTED, 'other')}" if len(others) > LISTED else ""
         why = "no loss curves" if found else "one sweep is read at a time; put the rows of several into one file"
         state.note(f"Not read: {listed}{more} ({why}).")
 

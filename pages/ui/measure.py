@@ -1,5 +1,7 @@
 """Page sections about measurements: fits of the loaded sweep, calibration to one number, what a rate implies."""
 
+import math
+
 import streamlit as st
 
 from bsmath import exact_flops, fitted_rate, flops, measured
@@ -46,13 +48,24 @@ def numbers(one: Measurement) -> dict[str, str]:
     written = {}
     for name, value in one.fit.parameters.items():
         label, write = NAMES[name]
-        written[label] = write(value) + (f" ({text.between(*bounds[name], write)})" if bounds else "")
+        if write is text.tokens and one.batch_unit != "tokens":
+            write = in_sequences
+        written[label] = (write(value) if math.isfinite(value) else "no bound") + (
+            f" ({text.between(*bounds[name], write)})" if bounds else ""
+        )
     return written
+
+
+def in_sequences(value: float) -> str:
+    """A batch or an amount of data in sequences or samples."""
+    return f"{text.count(value)}{text.GAP}sequences"
 
 
 def describe(one: Measurement) -> str:
     """Fitted numbers with their intervals and the largest misfit, in words."""
     listed = ", ".join(f"{label} {written}" for label, written in numbers(one).items())
+    if one.fit.line.exact and len(one.points) > 2:
+        return "Two points are left, too few for any number."
     if one.fit.line.exact:
         return f"{listed}: a line through two points, no interval."
     freedom = text.plural(one.fit.line.dof, "degree") + " of freedom"

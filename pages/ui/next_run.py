@@ -83,7 +83,7 @@ def said(scenario: Scenario, one: Measurement, advice: NextRun, unit: str = "tok
     """The batch, its price, and the interval now and after; `unit` is that of the sweep's batches."""
     now, after = _ends(advice.now, unit), _ends(advice.expected, unit)
     return (
-        f"measure **{advice.tokens_per_step:,.0f} {unit} per step** next: about {price(scenario, one, advice, unit)}. "
+        f"measure **{advice.tokens_per_step:,.0f} {unit} per step** next: {price(scenario, one, advice, unit)}. "
         f"{KNEES[one.quantity]} is {now} now (90 %), and {after} is expected after it."
     )
 
@@ -92,11 +92,11 @@ def price(scenario: Scenario, one: Measurement, advice: NextRun, unit: str = "to
     """What the run costs; in time too, where the batch is in tokens."""
     devices = batch.num_devices(scenario.data_parallel_size, scenario.model_parallel_size)
     if one.quantity != "steps":
-        return f"{text.duration(advice.cost)} for {STEPS} timed steps after {WARMUP} others"
+        return f"about {text.duration(advice.cost)} for {STEPS} timed steps after {WARMUP} others"
     if advice.cost < advice.tokens_per_step:
-        return "what less than one step costs: the file's steps have an unknown scale"
+        return "its cost is not known, as the file's steps have no known scale"
     steps = text.whole(advice.cost / advice.tokens_per_step)
-    length = f"{text.count(advice.cost)}{text.GAP}{unit} in {steps} {'step' if steps == '1' else 'steps'}"
+    length = f"about {text.count(advice.cost)}{text.GAP}{unit} in {steps} {'step' if steps == '1' else 'steps'}"
     if unit != "tokens":
         return length
     fixed, plateau = step_costs.effective(scenario)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from bsmath import noise, noise_along
 from bsmath.logs.noise import ALL, LATE, OWN, WINDOW, NoiseLog
-from bsmath.noise_estimate import NoiseScaleEstimate
+from bsmath.noise_estimate import LEAST_ROWS, NoiseScaleEstimate
 from pages.charts.noise import parts_figure, scale_figure
 from pages.ui import shell, text
 
@@ -31,7 +31,7 @@ def batch(log: NoiseLog) -> str:
     """The batch of the log's run, in words."""
     sizes = log.batches
     if not sizes:
-        return "this batch"
+        return "the initial batch" if log.unit == "initial batches" else "a batch of 1"
     return (
         amount(log, sizes[0])
         if len(sizes) == 1
@@ -77,8 +77,8 @@ def verdict(log: NoiseLog, group: str) -> str:
 def more_rows(log: NoiseLog, group: str) -> str:
     """How sure the second half's average is, and how many rows make it sure to 10 %; empty where no row can say."""
     found = log.estimate(group, LATE)
-    need = found.rows_needed()
-    if not 0 < need < float("inf"):
+    need, identified = found.rows_needed(), found.verdict()[0]
+    if found.rows < LEAST_ROWS or not 0 < need < math.inf or (need <= found.rows and not identified):
         return ""
     said = f"One standard deviation of the second half's noise scale is {text.percent(found.relative_deviation)} from {found.rows:,} rows"
     if need <= found.rows:
@@ -108,24 +108,26 @@ def chart(log: NoiseLog, group: str, average: str = WINDOW) -> None:
 
 def averaging(log: NoiseLog, group: str, average: str) -> str:
     """What a point of the curve averages, in a sentence or two."""
+    rows = len(log.rows(group))
     if average == WINDOW:
-        return "Each point averages the rows around it, both parts separately, and forgets the start of the run."
-    decay, rows = float(average), len(log.rows(group))
+        return f"Each point averages up to {log.window(group):,} rows around it, both parts separately."
+    decay = float(average)
     sure = noise_along.effective_rows(decay)
     said = (
         f"Each point averages all rows up to it, a row k back with weight {average}^k, both parts separately: once settled as sure as "
         f"{text.count(sure)} rows that count alike."
     )
     if sure < rows:
-        return f"{said} Where it lies off the window's curve, the large |G|² of the first rows still weighs in it."
-    return f"{said} The log has only {rows:,}, so its first rows, where |G|² is largest, still weigh at the end."
+        return f"{said} It lags: where the window's curve has turned, earlier rows still weigh in it, those with a large |G|² most."
+    return f"{said} The log has only {rows:,}, so its first rows still weigh at the end, most of all where |G|² fell since."
 
 
 def parts(log: NoiseLog, group: str, average: str) -> None:
     """Both parts through training."""
     smoothed = drawn(log, group, average)
+    which = "the run's batch" if log.batches else batch(log)
     st.markdown(
-        "**Why it changes**: the ratio alone cannot say. Where the noise that the run's batch leaves lies above the signal |G|², a larger "
+        f"**Why it changes**: the ratio alone cannot say. Where the noise that {which} leaves lies above the signal |G|², a larger "
         "batch still helps; where they cross, the batch is the noise scale. Dots are single rows of the log."
     )
     shell.chart(
@@ -140,9 +142,10 @@ def numbers(log: NoiseLog, group: str) -> tuple[tuple[str, str, str], ...]:
     """The average of the run and of its second half, and both parts."""
     whole, late = log.estimate(group), log.estimate(group, LATE)
     unit = f" [{log.unit}]"
+    early = "; its early rows, with a larger |G|², weigh more" if whole.grad_sq_norm > late.grad_sq_norm else ""
     return (
         (f"Second half{unit}", text.count(late.noise_scale), _interval(late)),
-        (f"Whole run{unit}", text.count(whole.noise_scale), f"{_interval(whole)}; often decided by its first steps"),
+        (f"Whole run{unit}", text.count(whole.noise_scale), f"{_interval(whole)}{early}"),
         ("|G|²", squared(late.grad_sq_norm), "signal: squared norm of the gradient without noise, second half"),
         ("tr(Σ)", squared(late.trace), "noise: variance of the gradient at a batch of 1, second half"),
     )
@@ -163,9 +166,9 @@ def squared(value: float) -> str:
     return f"{value:.3g}" if 1e-4 <= abs(value) < 1e4 or value == 0 else text.scientific(value)
 
 
-def _share(part: float, whole: float) -> str:
-    """A layer's share of a part of the whole model's; of a whole at or below zero there is none."""
-    return text.percent(part / whole) if whole > 0 else "unknown"
+def _share(part: float, whole: float, known: bool = True) -> str:
+    """A layer's share of a part of the whole model's; there is none of a whole that is not clear of zero."""
+    return text.percent(part / whole) if known and whole > 0 else "unknown"
 
 
 def layers(log: NoiseLog) -> None:
@@ -177,6 +180,7 @@ def layers(log: NoiseLog) -> None:
 def by_group(log: NoiseLog) -> pd.DataFrame:
     """One row a layer group: its noise scale over the second half of the run, and its share of both parts."""
     whole = log.estimate(log.groups[0], LATE)
+    known, _ = whole.verdict()
     rows = []
     for group in log.groups[:LISTED]:
         found = log.estimate(group, LATE)
@@ -185,7 +189,7 @@ def by_group(log: NoiseLog) -> pd.DataFrame:
                 "Parameters": text.plain(group_name(group)),
                 f"Noise scale [{log.unit}]": text.count(found.noise_scale),
                 "90 % interval": text.between(*found.interval()),
-                "Share of |G|²": _share(found.grad_sq_norm, whole.grad_sq_norm),
+                "Share of |G|²": _share(found.grad_sq_norm, whole.grad_sq_norm, known),
                 "Share of tr(Σ)": _share(found.trace, whole.trace),
             }
         )

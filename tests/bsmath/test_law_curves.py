@@ -49,6 +49,12 @@ def test_axes_reach_two_to_three_decades_around_the_run_and_from_15_to_6_nats():
     assert LOSSES == (1.5, 6)
 
 
+@pytest.mark.parametrize("loss", [0.1, 20])
+def test_the_axis_of_the_loss_reaches_a_run_beyond_it(loss):
+    x = curves(N, D, loss, "loss")["x"]
+    assert x.min() < loss < x.max() and x.min() <= 1.5 and x.max() >= 6
+
+
 def test_without_a_loss_laws_in_it_are_drawn_over_the_loss_alone():
     assert {"kaplan", "minicpm"} <= set(curves(N, D, None, "loss")["law"])
     assert not {"kaplan", "minicpm"} & set(curves(N, D, None, "tokens")["law"])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from bsmath import loss_curves
-from bsmath.loss_curves import crossing, diverged, lowest, smoothed, target_range
+from bsmath.loss_curves import begins_below, crossing, diverged, lowest, smoothed, target_range
 
 STEPS = np.array([100.0, 200, 400, 800, 1600])
 LOSS = np.array([5.0, 4.0, 3.0, 2.0, 1.0])  # linear in the logarithm of the step
@@ -151,6 +151,12 @@ def test_the_better_of_two_runs_at_a_batch_decides():
     assert (found.low, found.default, found.high) == (3, 3, 9)
 
 
+def test_the_lowest_target_names_how_many_batches_reach_it():
+    lost = [(size, [9.0, np.nan, np.nan]) for size in (3, 4, 5)]
+    assert target_range([(1, [9, 4, 4]), (2, [9, 3, 3]), *lost]).batches == 2
+    assert target_range([(size, [9.0, 4.0, 4.0]) for size in range(1, 6)]).batches == 3
+
+
 def test_a_default_is_rounded_up_so_that_it_stays_reached():
     curves = [(size, [9.0, 2.0111, 2.0111]) for size in (1, 2, 3)]
     found = target_range(curves)
@@ -167,3 +173,16 @@ def test_the_places_of_a_slider_are_readable_and_inside_the_range():
     places = loss_curves.places(found, 40)
     assert len(places) > 30 and found.low <= places[0] and places[-1] <= found.high
     assert all(place == float(f"{place:.3g}") for place in places)
+
+
+def test_one_run_that_begins_low_or_at_zero_does_not_close_the_range_of_targets():
+    falling = [(size, np.linspace(9, 2 + size / 10, 20)) for size in range(1, 7)]
+    plain = target_range(falling)
+    for odd in (np.full(20, 2.0), np.append(0.0, np.linspace(9, 2.5, 19))):
+        found = target_range([*falling, (7, odd)])
+        assert found.high == plain.high and found.low < found.default < found.high
+
+
+def test_a_curve_that_begins_at_the_target_or_below_is_told():
+    assert begins_below([2.0, 1.9], 2.0) and not begins_below([2.1, 1.9], 2.0)
+    assert not begins_below([np.nan, 0.0, 5.0], 2.0)  # no loss is 0

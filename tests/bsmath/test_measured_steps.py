@@ -1,9 +1,12 @@
+import dataclasses
+
 import numpy as np
+import pandas as pd
 from numpy.testing import assert_allclose
 
 from bsmath import sweeps
 from bsmath.critical import steps_to_target
-from bsmath.measured import measurement
+from bsmath.measured import measurement, refusal
 from bsmath.measured_steps import steps_of
 
 BATCHES = np.array([0.1, 0.3, 1, 3, 10, 30]) * 1e6
@@ -35,9 +38,9 @@ def test_a_ten_fold_typing_error_in_one_of_two_seeds_does_not_move_the_fit():
 def test_a_run_that_was_stopped_bounds_the_fit_from_below():
     lines = [f"{batch:.0f},{steps:.0f}" for batch, steps in noisy()]
     plain = steps_of(read(lines), "all rows").fit
-    found = steps_of(read([*lines, "10000,>9000000"]), "all rows")  # the curve says 2,000,000 there
-    assert "No run arrived at 1 more of its batches" in found.verdict and "9,000,000 at 10,000" in found.verdict
-    assert found.fit.min_tokens > 1.5 * plain.min_tokens
+    found = steps_of(read([*lines, "10000,>4000000"]), "all rows")  # the curve says 2,000,000 there
+    assert "No run arrived at one more batch" in found.verdict and "4,000,000 at 10,000" in found.verdict
+    assert found.fit.min_tokens > 1.2 * plain.min_tokens
     assert len(found.points) == 6
 
 
@@ -106,3 +109,59 @@ def test_tokens_that_fall_at_one_rate_are_refused_once_and_with_that_rate():
     lines = [f"{batch:.0f},0.001,{1e12 / batch**1.3:.0f}" for batch in BATCHES]
     verdict = steps_of(read(lines, "batch_tokens,learning_rate,steps_to_target"), "all rows").verdict
     assert verdict.count("Refused") == 1 and verdict.endswith("In this file it is 0.001 at every batch.")
+
+
+def test_a_fit_in_sequences_does_not_enter_a_scenario_in_tokens():
+    sweep = read([f"{batch / 8192:.0f},{steps:.0f}" for batch, steps in noisy()], "batch_size,steps_to_target")
+    found = measurement(sweep, "all rows", "steps")
+    assert found.identified and found.batch_unit == "sequences" and "how many tokens one holds" in refusal(found)
+    known = read(
+        [f"{batch / 8192:.0f},8192,{steps:.0f}" for batch, steps in noisy()], "batch_size,seq_len,steps_to_target"
+    )
+    assert refusal(measurement(known, "all rows", "steps")) == ""
+
+
+def test_a_run_stopped_absurdly_far_above_the_others_is_left_out_and_named():
+    lines = [f"{batch:.0f},{steps:.0f}" for batch, steps in noisy()]
+    plain, found = (steps_of(read(given), "all rows") for given in (lines, [*lines, "100000000,>400000"]))
+    assert found.fit.critical_batch_size == plain.fit.critical_batch_size
+    assert "stopped far above the curve" in found.verdict and "400,000 at 100,000,000" in found.verdict
+
+
+def test_the_same_outermost_rate_at_every_batch_is_refused():
+    header = "batch_tokens,learning_rate,steps_to_target"
+    lines = [
+        f"{b:.0f},{rate},{s * slow:.0f}" for b, s in noisy() for rate, slow in ((1e-3, 1), (5e-4, 1.2), (2e-4, 1.5))
+    ]
+    found = steps_of(read(lines, header), "all rows")
+    assert not found.identified and "0.001, the outermost rate tried, is the best at every batch" in found.verdict
+
+
+def test_one_rate_at_each_batch_is_neither_called_tuned_nor_refused():
+    runs = [(b, 1e-3 * (b / 1e6) ** 0.5, s) for b, s in noisy(2)]
+    table = pd.DataFrame(runs, columns=["tokens_per_step", "learning_rate", "steps"]).assign(
+        series="all rows", censored=False, row=1
+    )
+    sweep = dataclasses.replace(read(["100000,1", "1000000,1"]), table=table.assign(steps_run=np.nan))
+    found = steps_of(sweep, "all rows")
+    assert found.identified and "nothing says whether that is the best there" in found.verdict
+
+
+def test_a_rate_known_at_some_batches_only_refuses_nothing():
+    lines = [f"{batch:.0f},{'0.001' if batch == 1e5 else ''},{steps:.0f}" for batch, steps in noisy()]
+    assert steps_of(read(lines, "batch_tokens,learning_rate,steps_to_target"), "all rows").identified
+
+
+def test_a_base_rate_that_trainers_multiply_refuses_nothing():
+    lines = [f"{batch:.0f},0.001,{steps:.0f}" for batch, steps in noisy()]
+    assert steps_of(read(lines, "batch_tokens,base_lr,steps_to_target"), "all rows").identified
+
+
+def test_a_coarse_grid_of_evaluations_is_said():
+    lines = [f"{batch:.0f},{np.ceil(steps_to_target(batch, 2e6, 1e4) / 5e3) * 5e3:.0f}" for batch in BATCHES]
+    assert "rounded up to the next one, B_crit comes out too low" in steps_of(read(lines), "all rows").verdict
+
+
+def test_steps_without_a_scale_do_not_enter_a_scenario():
+    sweep = read([f"{batch:.0f},{steps / 1e5:.5f}" for batch, steps in noisy()])
+    assert "scale of this file's steps" in refusal(measurement(sweep, "all rows", "steps"))

@@ -149,3 +149,20 @@ def test_a_curve_gets_no_advice():
 def test_followed_twice_the_advice_beats_uniform_spacing_for_the_same_tokens():
     rows, _ = simulate("around", 12, [("middles", "near", "same")])
     assert rows["wins"].mean() >= 0.75  # 200 of them: see the benchmark
+
+
+def test_a_repeat_takes_at_most_half_of_one_batch_s_variance_from_the_mean_over_all():
+    fit = swept(AROUND)
+    profile = next_run._Profile(fit.line, 0.90)
+    before = np.diff(profile._ends(profile.ssr, AROUND.size - 2))
+    _, low, high = profile.with_repeat()
+    assert_allclose(((high - low) / before) ** 2, 1 - 1 / 12, rtol=0.02)
+
+
+def test_where_the_rate_falls_no_larger_batch_is_tried():
+    batch = 2.0 ** np.arange(12, 22)
+    rate = batch / (0.05 + batch / 1e5) * np.where(batch > 3e5, 0.6, 1)
+    fit = fit_step_time(batch, rate)
+    assert fit.fall and fit.line.x[-1] < 3e5
+    new = next_run.throughput(fit).table.query("not repeat")
+    assert new["tokens_per_step"].max() < 3e5

@@ -88,6 +88,18 @@ def test_where_the_signal_could_be_zero_there_is_only_a_lower_bound():
     assert found.verdict()[0] is False and "only a lower bound" in found.verdict()[1]
 
 
+def test_rows_that_bound_the_ratio_on_neither_side_are_not_said_to_give_a_bound():
+    trace, signal = np.full(16, 60.0), np.ones(16)
+    trace[7], signal[7] = 6e5, 1e4
+    known, why = noise_estimate.estimate(trace, signal).verdict()
+    assert not known and "on either side" in why and "lower bound" not in why
+
+
+def test_two_rows_have_no_interval():
+    assert np.isnan(noise_estimate.estimate([60.0, 61.0], [1.0, 1.1]).interval()).all()
+    assert np.isfinite(noise_estimate.estimate([60.0, 61.0, 62.0], [1.0, 1.1, 1.0]).interval()).all()
+
+
 def test_where_the_mean_signal_is_negative_the_noise_scale_is_not_identified():
     found = noise_estimate.estimate([100, 90, 110, 95, 105], [3.0, -4.0, 4.0, -5.0, 1.0])
     assert np.isnan(found.noise_scale) and found.interval()[1] == np.inf and found.interval()[0] > 0

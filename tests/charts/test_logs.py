@@ -82,6 +82,7 @@ def test_noise_over_signal_and_the_gain_of_a_step_share_the_batch_axis():
     below = [trace for trace in figure.data if trace.yaxis == "y2"]
     assert above == ["noise over signal, B_simple/B", "noise = signal", "this run"]
     assert list(below[0].y) == pytest.approx([9, 50, 90]) and list(below[1].y) == [50]
+    assert list(figure.data[1].y) == [1, 1]
     assert figure.layout.xaxis.anchor == "y2" and figure.layout.yaxis.domain[0] > figure.layout.yaxis2.domain[1]
     assert figure.layout.yaxis.type == "log" and figure.layout.annotations[0].text == "noise scale"
 

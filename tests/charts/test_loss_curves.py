@@ -24,13 +24,27 @@ def runs(*sizes: float, rows: int = 5) -> list[Run]:
 
 def test_each_run_is_a_thin_line_colored_by_its_batch_with_the_target_across():
     figure = curves_figure(runs(256, 1024, 256), 4.5, "tokens", "steps")
-    *lines, target = figure.data
-    assert [line.name for line in lines] == ["256 tokens per step", "256 tokens per step", "1.024k tokens per step"]
-    assert lines[0].line.color == lines[1].line.color != lines[2].line.color
-    assert [line.showlegend for line in lines] == [True, False, True]
+    small, large, target = figure.data
+    assert [small.name, large.name] == ["256 tokens per step", "1.024k tokens per step"]
+    assert small.line.color != large.line.color and small.line.width == 1
     assert list(target.y) == [4.5, 4.5] and target.name == "target 4.5"
-    assert list(lines[0].x) == [1, 2, 3, 4], "a logarithmic axis has no step 0"
+    assert list(large.x) == [1, 2, 3, 4], "a logarithmic axis has no step 0"
     assert figure.layout.xaxis.type == "log" and figure.layout.xaxis.title.text == "Optimizer steps"
+
+
+def test_the_runs_of_a_batch_are_one_trace_with_a_gap_between_them_and_each_place_has_its_run_s_name():
+    first, second = runs(256, 256, rows=3)
+    second.label = "other"
+    (trace,) = curves_figure([first, second], None, "tokens", "steps").data
+    assert list(trace.text) == ["run 256"] * 3 + ["other"] * 2 and trace.marker.opacity == 0
+    assert np.isnan(trace.y).tolist() == [False, False, True, False, False] and list(trace.x) == [1, 2, 2, 1, 2]
+
+
+def test_a_run_of_one_place_is_a_dot_beside_lines_that_have_none():
+    first, second = runs(256, 256, rows=3)
+    second.steps, second.loss = second.steps[:2], second.loss[:2]
+    (trace,) = curves_figure([first, second], None, "tokens", "steps").data
+    assert list(trace.marker.opacity) == [0, 0, 0, 1] and trace.x[-1] == 1
 
 
 def test_over_tokens_steps_are_multiplied_by_the_batch_and_runs_without_one_are_left_out():
@@ -43,7 +57,7 @@ def test_long_curves_are_thinned_and_keep_their_ends():
     figure = curves_figure(runs(*range(1, 41), rows=10_000), 4.5, "tokens", "steps")
     assert sum(len(line.x) for line in figure.data) <= MOST_POINTS + 2
     assert figure.data[0].x[0] == 1 and figure.data[0].x[-1] == 9999
-    assert (np.diff(figure.data[0].x) > 0).all()
+    assert len(figure.data) == 41 and (np.diff(figure.data[0].x) > 0).all()
 
 
 def test_a_loss_that_is_no_number_is_a_gap_and_stretches_no_axis():
@@ -66,8 +80,8 @@ def test_one_batch_has_one_color_and_a_name_brings_no_markup():
     trace = curves_figure([one], None, "tokens", "steps").data[0]
     assert (
         trace.line.color == theme.BLUE
-        and "<a" not in trace.hovertemplate
-        and "%{x}" not in trace.hovertemplate.split("<br>")[0]
+        and all("<a" not in label and "%{x}" not in label for label in trace.text)
+        and "http" not in trace.hovertemplate
     )
 
 

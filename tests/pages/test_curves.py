@@ -3,8 +3,9 @@
 import json
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
-from tests.pages.test_smoke import opened
+from tests.pages.test_smoke import ROOT, opened
 
 
 def log(size: int, rate: float, knee: float = 100.0) -> bytes:
@@ -36,6 +37,7 @@ def test_two_files_dropped_at_once_are_two_runs_with_a_chart_and_a_table():
     app = dropped(GRID[0], GRID[2])
     assert "is reached at 2 of 2\u00a0batch sizes**" in said(app)
     assert "There is two batches" not in said(app) and "There are two batches" in said(app)
+    assert "are fitted below" not in said(app), "two batches have no fit"
     chart = json.loads(app.get("plotly_chart")[0].proto.spec)
     assert [trace["name"] for trace in chart["data"][-1:]] == [
         f"target {app.number_input(key='target_number').value:g}"
@@ -60,11 +62,55 @@ def test_another_target_counts_other_steps_and_one_out_of_reach_gives_way():
     app = dropped(*GRID)
     before = best(app)["Steps"].tolist()
     field = app.number_input(key="target_number")
-    assert f"From {field.min:.4g}, the lowest that 3\u00a0batch sizes reach, to {field.max:.4g}" in said(app)
+    assert (
+        f"From {field.min:.4g}, the lowest that 3\u00a0batch sizes reach, to {field.max:.4g}, where the lowest of the runs begins"
+        in said(app)
+    )
     field.set_value(3.0).run()
     assert not app.exception and best(app)["Steps"].tolist() != before
     assert app.select_slider(key="target_slider").value == 3.0
     assert "**A loss of 3 is reached" in said(app)
+
+
+def page_with_a_click(path: str, places: list[dict]) -> None:
+    """A page whose chart was clicked on: the selection that a browser would send lies in the session."""
+    from pathlib import Path
+
+    import streamlit as st
+
+    from bsmath import logs
+    from pages.ui import crossed, state
+
+    state.scenario()
+    crossed.take(logs.read(Path(path).read_bytes(), "curves.jsonl").record)
+    st.session_state["chart"] = {"selection": {"points": places}}
+    crossed.click("chart")
+    now = crossed.now()
+    found = now.record.targets(now.reading)
+    ends = {"low": found.low, "high": found.high, "default": found.default}
+    st.json(ends | {"target": now.target, "swept": now.record.name + f", steps to {now.target:g}"})
+    st.markdown(crossed.loaded.sweep().name)
+
+
+def clicked(*places: dict) -> dict:
+    path = ROOT / "data" / "samples" / "loss_curves.jsonl"
+    app = AppTest.from_function(page_with_a_click, args=(str(path), list(places)), default_timeout=30).run()
+    assert not app.exception, app.exception
+    found = json.loads(app.json[0].value)
+    assert app.markdown[0].value == found["swept"], "the sweep is that of the target"
+    return found
+
+
+def test_a_click_on_a_curve_takes_the_loss_of_its_point_as_the_target():
+    found = clicked({"x": 1000.0, "y": 2.87654, "curve_number": 0, "point_index": 3}, {"x": 2.0, "y": 9.9})
+    assert found["target"] == 2.877 != found["default"]
+
+
+def test_a_click_beyond_the_range_of_targets_takes_its_end_and_one_beside_all_curves_changes_nothing():
+    found = clicked({"y": 0.5})
+    assert found["target"] == found["low"] < found["default"]
+    assert clicked({"y": 99.0})["target"] == found["high"]
+    assert clicked()["target"] == found["default"]
 
 
 def test_smoothing_and_the_axis_can_be_chosen():

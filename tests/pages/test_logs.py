@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from pages.ui import noise
 from tests.pages.test_smoke import opened
 
 PAGES = ["upload", "noise_scale", "critical_batch", "moe_load", "throughput"]
@@ -143,7 +144,7 @@ def test_an_average_is_chosen_live_and_stands_in_the_link():
 
 def test_an_average_longer_than_the_log_is_said_to_hold_its_first_rows():
     app = opened("pages/noise_scale.py", {"noise_average": "0.999"})
-    assert "its first rows, where |G|² is largest, still weigh at the end" in said(app)
+    assert "so its first rows still weigh at the end" in said(app)
 
 
 def test_the_calculator_gives_the_worked_noise_scale_and_the_steps_for_10_percent():
@@ -204,9 +205,59 @@ def test_a_clip_threshold_moves_with_the_batch_or_is_off():
     assert not app.exception and "Clipping is off" in said(app)
 
 
+def on_the_noise_page(text: str) -> str:
+    app = pasted(text)
+    app.switch_page("pages/noise_scale.py").run()
+    assert not app.exception
+    return said(app)
+
+
+def test_a_log_without_its_batch_shows_the_noise_at_a_batch_of_one():
+    rows = [f"{step},{1 + step % 3 / 50},{60 + step % 2}" for step in range(1, 40)]
+    assert "the noise that a batch of 1 leaves" in on_the_noise_page("step,grad_sq_norm,trace\n" + "\n".join(rows))
+    written = on_the_noise_page("progress,grad_sqr,grad_var\n" + "\n".join(rows))
+    assert "the noise that the initial batch leaves" in written and "the run's batch" not in written
+
+
+def test_early_rows_are_said_to_weigh_more_only_where_their_signal_is_larger():
+    for direction, weigh_more in ((1, False), (-1, True)):
+        rows = (f"{step},{50 - direction * (25 - step) + step % 2},900" for step in range(1, 50))
+        written = on_the_noise_page("step,grad_sq_norm,trace\n" + "\n".join(rows))
+        assert ("early rows, with a larger |G|², weigh more" in written) == weigh_more
+
+
+def test_two_rows_and_a_spike_promise_no_number_of_rows():
+    two = on_the_noise_page(f"{NORMS}\n1,64,1024,2.1,1.1\n2,64,1024,2.2,1.1")
+    assert "three rows or more" in two and "would do" not in two and "log about" not in two
+    rows = (f"{step},{1e6 if step == 30 else 1 + step % 3 / 50},{6e7 if step == 30 else 60}" for step in range(1, 40))
+    spike = on_the_noise_page("step,grad_sq_norm,trace\n" + "\n".join(rows))
+    assert "too far to bound the noise scale on either side" in spike and "would do" not in spike
+
+
 def test_a_log_says_how_many_rows_make_it_sure_to_10_percent():
     assert "from 28 rows; 4 would do for 10 %" in said(opened("pages/noise_scale.py"))
     scattered = f"{NORMS}\n" + "\n".join(f"{step},64,1024,{4 + step % 3},{1.9 + step % 2}" for step in range(1, 12))
     app = pasted(scattered)
     app.switch_page("pages/noise_scale.py").run()
     assert "for 10 % log about" in said(app)
+
+
+def test_a_layer_has_no_share_of_a_whole_whose_signal_is_not_clear_of_zero():
+    hidden = "group,step,tokens_small,tokens_big,grad_sq_norm_small,grad_sq_norm_big\n" + "\n".join(
+        f"{group},{step},64,1024,2,{big + step % 2 / 50}"
+        for step in range(1, 40)
+        for group, big in (("a", 0.05), ("b", 0.15))
+    )
+    app = pasted(hidden)
+    app.switch_page("pages/noise_scale.py").run()
+    table = next(table.value for table in unfolded(app, "noise_layers").table if "Share of |G|²" in table.value)
+    assert set(table["Share of |G|²"]) == {"unknown"}
+    assert table["Share of tr(Σ)"][0] == "100\u00a0%"
+
+
+@pytest.mark.parametrize(
+    "value, words",
+    [(0.0955, "0.0955"), (68.0, "68"), (6.96e4, "6.96e4"), (-6e-7, "-6e-7"), (0.0, "0"), (np.nan, "unknown")],
+)
+def test_parts_of_the_noise_scale_are_written_at_any_size(value, words):
+    assert noise.squared(value) == words

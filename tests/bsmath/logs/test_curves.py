@@ -84,6 +84,50 @@ def test_runs_that_never_arrive_are_censored_with_what_they_were_given_and_diver
     assert any("2 of 6 runs never reach 2.4, 1 diverged" in one.what for one in made.problems)
 
 
+def whats(made) -> str:
+    return "; ".join(f"{one.what}: {one.action}" for one in made.problems)
+
+
+def test_what_is_said_of_one_run_or_of_several_is_grammatical_and_says_what_happens_to_them():
+    short = run(64, 5e-4)[lambda rows: rows["step"] < 200]
+    tuned = record(pd.concat([run(64), short, run(256), run(1024), run(16).assign(lr=np.nan)])).sweep(2.4)
+    assert "1 of 5 runs never reaches 2.4: kept" in whats(tuned)
+    assert "1 run has no learning rate" in whats(tuned)
+    one_rate = record(pd.concat([run(64).iloc[:10], run(256), run(1024), run(4096)])).sweep(2.4)
+    assert "1 of 4 runs never reaches 2.4: left out of the fit" in whats(one_rate) and "kept" not in whats(one_rate)
+    assert len(one_rate.table) == 3
+
+
+@pytest.mark.parametrize(
+    "spacing, said", [(80, "lie 15 % of the steps apart"), (5000, "lie 9.24 times the steps apart"), (20, "")]
+)
+def test_coarse_evaluations_are_said_in_percent_or_in_times_the_steps(spacing, said):
+    steps = np.arange(1, 20_001, spacing)
+    rows = [
+        pd.DataFrame({"step": steps, "val_loss": 9 - np.log(steps), "batch_tokens": size}) for size in (256, 512, 1024)
+    ]
+    found = whats(record(pd.concat(rows)).sweep(9 - np.log(541.0)))
+    assert said in found if said else "apart" not in found
+
+
+def test_a_batch_in_tokens_is_not_multiplied_by_the_sequence_length_again():
+    found = record(pd.concat([run(1, seq_len=64).assign(batch_size=np.nan, batch_tokens=size) for size in (256, 512)]))
+    assert found.batches()[0].tolist() == [256, 512] and found.batches()[1] == "tokens"
+
+
+def test_a_batch_or_a_rate_of_zero_is_none_and_a_seed_of_zero_is_one():
+    found = record(pd.concat([run(size, seed=3) for size in (16, 64, 256)]))
+    other = found.with_runs(found.runs.assign(batch=[0, 64, 256], learning_rate=0, seed=0))
+    assert other.runs["batch"].isna().tolist() == [True, False, False]
+    assert other.runs["learning_rate"].isna().all() and (other.runs["seed"] == 0).all()
+
+
+def test_what_follows_from_the_runs_is_made_once_and_anew_after_a_correction():
+    found = record(pd.concat([run(size, seq_len=64) for size in (16, 64, 256)]))
+    assert found.batches() is found.batches() and found.curves() is found.curves(found.resolved())
+    assert found.with_runs(found.runs.assign(batch=[1, 2, 4])).batches()[0].tolist() == [64, 128, 256]
+
+
 def test_one_file_a_run_is_joined_and_its_name_tells_what_its_columns_do_not():
     found = curves.joined(
         record(run(size, rate)[["step", "val_loss"]], f"try-b{size}-lr{rate:g}-seed1.csv") for size, rate in GRID
@@ -251,7 +295,7 @@ def test_a_corrected_batch_replaces_what_was_read():
 def test_one_rate_at_every_batch_is_no_tuned_sweep():
     made = record(pd.concat([run(size, seq_len=64) for size in (16, 64, 256, 1024)])).sweep(2.4)
     assert made.tuning is None
-    assert "The learning rate is 0.001 at every batch" in measured.measurement(made, made.series[0], "steps").verdict
+    assert "earning rate is 0.001 at every batch" in measured.measurement(made, made.series[0], "steps").verdict
 
 
 @pytest.mark.parametrize(

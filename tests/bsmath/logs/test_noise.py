@@ -64,6 +64,19 @@ def test_smoothing_gives_what_the_charts_draw():
     assert last["low"] < last["noise_scale"] < last["high"]
 
 
+def test_without_a_batch_the_noise_is_that_of_a_batch_of_one():
+    frame = pd.DataFrame({"step": range(1, 9), "grad_sq_norm": 1.0, "trace": 60.0})
+    drawn = read(frame).smoothed()
+    assert_allclose(drawn[["noise", "raw_noise"]], 60.0)
+    assert_allclose(read(frame.assign(tokens_per_step=30)).smoothed()[["noise", "raw_noise"]], 2.0)
+
+
+def test_a_window_is_a_tenth_of_the_rows_and_five_at_least():
+    for rows, window in ((3, 5), (58, 5), (70, 7), (1000, 101)):
+        found = read(pd.DataFrame({"step": range(1, rows + 1), "grad_sq_norm": 1.0, "trace": 60.0}))
+        assert found.window() == window
+
+
 def test_rows_count_by_the_steps_they_average():
     frame = own(rows=4, steps_averaged=[1, 1, 1, 97])
     frame.loc[3, "grad_sq_norm_small"] = 3.0
