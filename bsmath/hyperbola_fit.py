@@ -137,18 +137,31 @@ def fit_hyperbola(tokens_per_step, steps, resolution=None, stopped=None) -> Hype
     batch = np.array([float(f"{size:.12g}") for size in batch])  # batches that rounding alone tells apart are one
     sizes = np.unique(batch)
     log_steps = logline.fit(1 / batch, count).log_y[::-1]
-    turned = 0 if hyperbola_search.tokens_fall(sizes, log_steps) else hyperbola_search.turning(sizes, log_steps)
-    kept, broken = step_search.without_broken(logline, 1 / sizes[turned:][::-1], log_steps[turned:][::-1])
-    line = logline.fit(kept.x, np.exp(kept.log_y), floor, _bounds(stopped, sizes[turned] if turned else 0.0))
+    # A wrong value amid the others is found first: it could pass for the minimum of a U.
+    good = ~np.isin(sizes, _broken(sizes, log_steps))
+    falls = hyperbola_search.tokens_fall(sizes, log_steps)
+    turned = 0 if falls else hyperbola_search.turning(sizes[good], log_steps[good])
+    right = sizes >= (sizes[good][turned] if turned else 0.0)
+    broken = _broken(sizes[right], log_steps[right])
+    used = right & ~np.isin(sizes, broken)
+    line = logline.fit(
+        1 / sizes[used], np.exp(log_steps[used]), floor, _bounds(stopped, sizes[right][0] if turned else 0.0)
+    )
     power = power_hyperbola.fit(line)
     return HyperbolaFit(
         line=line,
         batch=sizes,
         log_steps=log_steps,
-        left=tuple(sizes[:turned].tolist()),
-        broken=tuple(sorted(float(sizes[np.abs(sizes * inverse - 1).argmin()]) for inverse in broken)),
+        left=tuple(sizes[~right].tolist()),
+        broken=tuple(broken.tolist()),
         power=power if power and power_hyperbola.is_better(power, line) else None,
     )
+
+
+def _broken(sizes: np.ndarray, log_steps: np.ndarray) -> np.ndarray:
+    """Batches that contradict the others, ascending. [tokens]"""
+    _, broken = step_search.without_broken(logline, 1 / sizes[::-1], log_steps[::-1])
+    return sizes[np.isin(1 / sizes, broken)]
 
 
 def _bounds(stopped, smallest: float) -> tuple[np.ndarray, np.ndarray]:

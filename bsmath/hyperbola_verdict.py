@@ -25,6 +25,7 @@ WIDE = 4
     BEYOND,
     ABOVE,
     BEFORE,
+    HIDDEN,
     U_SHAPED,
     BRACKETED,
 ) = KINDS = (
@@ -38,6 +39,7 @@ WIDE = 4
     "knee beyond the largest batch",
     "all above the knee",
     "knee before the smallest batch",
+    "knee left of a U's minimum",
     "U-shaped, knee to the right",
     "knee bracketed",
 )
@@ -54,7 +56,7 @@ def kind(fit: HyperbolaFit, level: float = 0.90) -> str:
     low, high = fit.interval(level)["critical_batch_size"]
     if low == 0 and np.isinf(high) or (low == 0 or np.isinf(high)) and fit.used[-1] < NARROW * fit.used[0]:
         return UNTOLD
-    if fit.power is not None and abs(fit.worst[1]) > HOLDS and np.isfinite(fit.power.critical_batch_size):
+    if fit.power is not None and _rejects(fit, high):
         return REJECTED
     if abs(fit.worst[1]) > MISFIT:
         return UNEXPLAINED
@@ -65,8 +67,14 @@ def kind(fit: HyperbolaFit, level: float = 0.90) -> str:
     if fit.critical_batch_size > fit.used[-1]:
         return BEYOND
     if fit.critical_batch_size < fit.used[0]:
-        return BEFORE
+        return HIDDEN if fit.left else BEFORE
     return U_SHAPED if fit.left else BRACKETED
+
+
+def _rejects(fit: HyperbolaFit, high: float) -> bool:
+    """Whether a better exponent says that the hyperbola does not hold: it is off by too much, or its knee vanishes."""
+    finite = np.isfinite(fit.power.critical_batch_size)
+    return bool(finite and abs(fit.worst[1]) > HOLDS or not finite and np.isfinite(high))
 
 
 def verdict(fit: HyperbolaFit, level: float = 0.90, unit: str = "tokens") -> tuple[bool, str]:
@@ -182,10 +190,7 @@ def _below(fit: HyperbolaFit, level: float, unit: str) -> str:
 
 
 def _beyond(fit: HyperbolaFit, level: float, unit: str) -> str:
-    return (
-        f"The curve bends, but the knee lies beyond the largest batch, {fit.used[-1]:,.0f} {unit} per step: B_crit is extrapolated. "
-        "Measure a larger batch."
-    )
+    return f"The curve bends, but the knee lies beyond the largest batch, {fit.used[-1]:,.0f} {unit} per step: B_crit is extrapolated."
 
 
 def _above(fit: HyperbolaFit, level: float, unit: str) -> str:
@@ -197,7 +202,14 @@ def _above(fit: HyperbolaFit, level: float, unit: str) -> str:
 
 
 def _before(fit: HyperbolaFit, level: float, unit: str) -> str:
-    return f"The knee lies before the smallest batch, {fit.used[0]:,.0f} {unit} per step: B_crit is extrapolated. Measure a smaller batch."
+    return f"The knee lies before the smallest batch, {fit.used[0]:,.0f} {unit} per step: B_crit is extrapolated."
+
+
+def _hidden(fit: HyperbolaFit, level: float, unit: str) -> str:
+    return (
+        f"Right of the cheapest batch, {fit.used[0]:,.0f} {unit} per step, tokens rise so fast that the knee would lie left of it, where "
+        "small batches cost extra: B_crit cannot be told."
+    )
 
 
 def _u_shaped(fit: HyperbolaFit, level: float, unit: str) -> str:
@@ -219,6 +231,7 @@ _SENTENCES = {
     BEYOND: _beyond,
     ABOVE: _above,
     BEFORE: _before,
+    HIDDEN: _hidden,
     U_SHAPED: _u_shaped,
     BRACKETED: _bracketed,
 }

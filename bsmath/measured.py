@@ -179,6 +179,9 @@ def refusal(found: Measurement) -> str:
         return found.verdict
     if found.quantity == "steps" and found.fit.min_steps < RANGES["min_steps"][0]:
         return NO_SCALE
+    low, high = RANGES["critical_batch_size"]
+    if found.quantity == "steps" and not low <= found.fit.critical_batch_size <= high:
+        return f"critical_batch_size must be from {low:g} to {high:g} tokens, got {found.fit.critical_batch_size:.3g}."
     return ""
 
 

@@ -41,9 +41,7 @@ def steps_of(sweep: Sweep, series: str) -> MeasuredSteps:
         wrong = hyperbola_search.absurd(arrived["tokens_per_step"], arrived["steps"])
         said += _named(arrived[wrong])
         arrived = arrived[~wrong]
-        points = (
-            sweeps.aggregate(arrived, series, "steps") if len(arrived) else pd.DataFrame(columns=["tokens_per_step"])
-        )
+        points = _with_stopped(rows, arrived, series)
     else:
         points = sweeps.at_best_rates(best)
     if len(points) < 2:
@@ -61,13 +59,33 @@ def steps_of(sweep: Sweep, series: str) -> MeasuredSteps:
         said.append(
             f"Left out, stopped far above the curve of the others (diverged, or a rate that was not tuned there): {_listed(wild)}."
         )
-    if spacing is not None and (coarse := np.nanmax(spacing / points["median"])) > COARSE:
+    # Losses of curves are interpolated between evaluations, counts are rounded up; only a table has columns.
+    if spacing is not None and sweep.columns and (coarse := np.nanmax(spacing / points["median"])) > COARSE:
         said.append(
             f"The steps stand on a grid of evaluations as wide as {100 * coarse:.0f} % of them: where each was rounded up to the next one, B_crit "
             "comes out too low. Evaluate more often."
         )
     said += _rates(best)
     return MeasuredSteps(points=points, fit=fit, identified=identified, verdict=" ".join([verdict, *said]), tuning=best)
+
+
+def _mostly_stopped(rows: pd.DataFrame) -> pd.Series:
+    """By batch, whether half of its runs or more were stopped before they arrived."""
+    return (rows["steps"].isna() & rows["stopped_at"].notna()).groupby(rows["tokens_per_step"]).mean() >= 0.5
+
+
+def _with_stopped(rows: pd.DataFrame, arrived: pd.DataFrame, series: str) -> pd.DataFrame:
+    """The points of a series; a run that was stopped counts as slower than any that arrived, so a lucky seed is no median."""
+    if arrived.empty:
+        return pd.DataFrame(columns=["tokens_per_step"])
+    points = sweeps.aggregate(arrived, series, "steps")
+    if "stopped_at" not in rows:
+        return points
+    slow = rows[rows["stopped_at"].notna()].assign(steps=np.inf)
+    middle = pd.concat([arrived, slow]).groupby("tokens_per_step")["steps"].median()
+    points["median"] = middle.reindex(points["tokens_per_step"]).to_numpy()
+    lost = _mostly_stopped(rows).reindex(points["tokens_per_step"]).to_numpy(bool) | np.isinf(points["median"])
+    return points[~lost].reset_index(drop=True)
 
 
 def _resolution(arrived: pd.DataFrame, points: pd.DataFrame) -> np.ndarray | None:
@@ -84,8 +102,8 @@ def _bounds(rows: pd.DataFrame, best: pd.DataFrame | None, fit: HyperbolaFit) ->
     if best is not None:
         found = tuned.least_steps(sweeps.runs(rows), best)
     elif "stopped_at" in rows:
-        arrived = rows["tokens_per_step"].isin(rows.dropna(subset="steps")["tokens_per_step"])
-        found = rows[rows["stopped_at"].notna() & ~arrived].groupby("tokens_per_step")["stopped_at"].max()
+        least = rows["steps"].fillna(rows["stopped_at"]).groupby(rows["tokens_per_step"]).median()
+        found = least[_mostly_stopped(rows)].dropna()
     else:
         found = pd.Series(dtype=float)
     batch, least = found.index.to_numpy(float), found.to_numpy(float)
@@ -118,8 +136,8 @@ def _named(wrong: pd.DataFrame) -> list[str]:
 def _held(sweep: Sweep, arrived: pd.DataFrame, best: pd.DataFrame | None) -> float | None:
     """The one learning rate of all batches, where it was not tuned at each; None where it was, or where that is not known.
 
-    A base rate that the trainer multiplies by the batch is not that of the run. Where several rates were tried, the same outermost
-    one as the best of every batch says that the range was too small.
+    A base rate that the trainer multiplies by the batch is not that of the run. Where several rates were tried, an outermost one as
+    the best of every batch says that the range was too small.
     """
     if best is not None:
         found = best.dropna(subset="steps")
@@ -145,7 +163,7 @@ def _refused(held: float, tried: bool, fit: HyperbolaFit, verdict: str) -> str:
     if fit.tokens_fall:
         return f"{verdict} In this file it is {held:g} at every batch."
     why = (
-        f"{held:g}, the outermost rate tried, is the best at every batch, so none was tuned"
+        f"at every batch the best rate is an outermost one of those tried (mostly {held:g}), so none was tuned"
         if tried
         else f"the learning rate is {held:g} at every batch, so smaller and larger batches are handicapped"
     )

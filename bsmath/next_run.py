@@ -82,7 +82,17 @@ def hyperbola(fit: HyperbolaFit, candidates=None, sequence: float = 1, level: fl
     smallest = fit.used[0] if fit.left else fit.batch[0] / FARTHEST
     new = _candidates(fit.batch, smallest, fit.batch[-1] * FARTHEST, sequence) if candidates is None else candidates
     now = (0.0, np.inf) if fit.line.exact else fit.interval(level)["critical_batch_size"]
+    new = _beyond_the_known(np.asarray(new, float), fit, now)
     return _best(fit.line, fit.batch, fit.used, new, lambda size: size * fit.predict(size), now, level)
+
+
+def _beyond_the_known(new: np.ndarray, fit: HyperbolaFit, now: tuple[float, float]) -> np.ndarray:
+    """Candidates that no run was stopped at; where every batch lies on one side of the knee, those on the other side."""
+    if fit.line.bounds[0].size:
+        new = new[(np.abs(np.log(new[:, None] * fit.line.bounds[0])) > np.log(NEAR)).all(axis=1)]
+    if fit.line.exact or np.isinf(now[1]) == (now[0] <= 0):
+        return new
+    return new[new > fit.batch[-1]] if np.isinf(now[1]) else new[new < fit.batch[0]]
 
 
 def throughput(

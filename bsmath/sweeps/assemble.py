@@ -40,7 +40,7 @@ def _table(draft: Draft) -> tuple[pd.DataFrame, str]:
     header = targets.column(draft, batch, unit)
     tuned = tuning.found(draft, header, batch, unit, rate)
     stopped = None if tuned else tuning.stopped(draft, header, batch, unit, rate)
-    censored = tuned.censored if tuned else np.zeros(len(batch), bool) if stopped is None else stopped > 0
+    censored = tuned.censored if tuned else np.zeros(len(batch), bool) if stopped is None else stopped[0]
     steps = _positive(targets.steps_to_target(draft, header, batch, unit, alone=not has_rate, censored=censored))
     steps = np.where(censored, np.nan, steps)
     if tuned:
@@ -53,7 +53,7 @@ def _table(draft: Draft) -> tuple[pd.DataFrame, str]:
         for named in draft.headers(meaning)[:1]:
             columns[meaning] = draft.numbers(named)
     columns |= batches.split(draft) | (tuned.columns if tuned else {})
-    columns |= {} if stopped is None else {"stopped_at": stopped}
+    columns |= {} if stopped is None else {"stopped_at": stopped[1]}
     columns |= mlperf_units.resolution(draft, header, steps)
     usable = _usable(draft, _positive(batch), rate, steps, censored)
     names = series.names(draft, batch, usable, tuned.chosen if tuned else None)

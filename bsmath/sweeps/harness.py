@@ -11,7 +11,7 @@ from bsmath.sweeps.model import Problem, RawTable, SweepError
 
 _LINE = re.compile(r"^.*?\b(?:B|batch\w*|global_batch\w*)\s*[=:]\s*\S", re.IGNORECASE)
 _PAIR = re.compile(r"([A-Za-z][\w/.%]*)\s*=\s*([^\s=]+)(?=\s|$)")
-_SHAPE = re.compile(r"^[^,;|]*?\b(?:B|batch\w*)\s*=\s*[\d.,]+\w*\s+[A-Za-z][\w/.]*\s*=", re.IGNORECASE | re.MULTILINE)
+_SHAPE = re.compile(r"^[^,;|\n]*?\b(?:B|batch\w*)\s*=\s*[\d.,]+\w*\s+[A-Za-z][\w/.]*\s*=", re.IGNORECASE | re.MULTILINE)
 
 
 def recognizes(head: str) -> bool:

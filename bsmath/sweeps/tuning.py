@@ -71,23 +71,28 @@ def found(draft: Draft, header: str | None, batch: np.ndarray, unit: str, rate: 
     return Tuning(chosen=chosen, censored=censored, columns=extra)
 
 
-def stopped(draft: Draft, header: str | None, batch: np.ndarray, unit: str, rate: np.ndarray) -> np.ndarray | None:
-    """Steps at which each run of a sweep without several rates was stopped before it arrived; None where no file says so.
+def stopped(
+    draft: Draft, header: str | None, batch: np.ndarray, unit: str, rate: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Which runs of a sweep without several rates did not arrive, and at which steps each was stopped; None where none is known.
 
-    Only where a bound is known, as in "> 4000" or a column of the steps that a run was given: a run that crashed says nothing.
+    A bound is known as in "> 4000" or from a column of the steps that a run was given. A run whose outcome says that it never
+    arrived is no result either, whatever stands in its cell.
     """
     if header is None:
         return None
     censored, given = _never(draft, header, targets.per_step(draft, header, batch, unit), rate)
     known = censored & np.isfinite(given) & (given > 0)
-    if not known.any():
+    lost = censored & ~known & ~cells.blank(draft.raw.frame[header]) & (draft.numbers(header) > 0)
+    if not (known | lost).any():
         return None
-    draft.warn(
-        f"{known.sum():,} runs were stopped before they reached the target",
-        "kept: each bounds the steps from below",
-        header,
-    )
-    return np.where(known, given, np.nan)
+    for count, what, action in (
+        (known.sum(), "stopped before the target was reached", "kept: each bounds the steps from below"),
+        (lost.sum(), "said not to have reached the target", "left out"),
+    ):
+        if count:
+            draft.warn(f"{count:,} {'run was' if count == 1 else 'runs were'} {what}", action, header)
+    return known | lost, np.where(known, given, np.nan)
 
 
 def name_censored(draft: Draft, header: str, table: pd.DataFrame, unit: str) -> None:

@@ -54,8 +54,9 @@ def _sequence(scenario: Scenario, one: Measurement) -> float:
     """Tokens of one sequence of a loaded series, counted as its batches are; 1 where the file does not say."""
     sweep = loaded.sweep()
     if sweep is None or "seq_len" not in sweep.table:
-        return 1.0
-    length = sweep.table.loc[sweep.table["series"] == one.series, "seq_len"].max()
+        length = float(loaded.memory()["answers"].get("seq_len") or 1)
+    else:
+        length = sweep.table.loc[sweep.table["series"] == one.series, "seq_len"].max()
     real = batch.tokens_per_step(1, length, scenario.padding_fraction if one.quantity == "tokens_per_second" else 0)
     return float(real) if real > 0 else 1.0
 

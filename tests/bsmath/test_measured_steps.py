@@ -134,7 +134,10 @@ def test_the_same_outermost_rate_at_every_batch_is_refused():
         f"{b:.0f},{rate},{s * slow:.0f}" for b, s in noisy() for rate, slow in ((1e-3, 1), (5e-4, 1.2), (2e-4, 1.5))
     ]
     found = steps_of(read(lines, header), "all rows")
-    assert not found.identified and "0.001, the outermost rate tried, is the best at every batch" in found.verdict
+    assert (
+        not found.identified
+        and "at every batch the best rate is an outermost one of those tried (mostly 0.001)" in found.verdict
+    )
 
 
 def test_one_rate_at_each_batch_is_neither_called_tuned_nor_refused():
@@ -165,3 +168,28 @@ def test_a_coarse_grid_of_evaluations_is_said():
 def test_steps_without_a_scale_do_not_enter_a_scenario():
     sweep = read([f"{batch:.0f},{steps / 1e5:.5f}" for batch, steps in noisy()])
     assert "scale of this file's steps" in refusal(measurement(sweep, "all rows", "steps"))
+
+
+def test_one_low_value_amid_the_others_is_no_minimum_of_a_u():
+    batch = 8192 * 2.0 ** np.arange(8)
+    steps = np.round(steps_to_target(batch, 1e5, 2000))
+    steps[3] = np.round(steps[3] / 2)
+    found = steps_of(read([f"{b:.0f},{s:.0f}" for b, s in zip(batch, steps, strict=True)]), "all rows")
+    assert found.fit.left == () and found.fit.broken == (65536.0,)
+    assert_allclose(found.fit.critical_batch_size, 1e5, rtol=0.02)
+
+
+def test_a_lucky_seed_is_no_median_where_most_runs_were_stopped():
+    lines = [f"{batch:.0f},{steps:.0f}" for batch, steps in noisy(3)]
+    lucky = ["100000000,6000", "100000000,>10200", "100000000,>10200"]
+    found = steps_of(read([*lines, *lucky]), "all rows")
+    assert 1e8 not in found.points["tokens_per_step"].tolist()
+    assert "10,200 at 100,000,000" in found.verdict
+    assert found.fit.predict(1e8) > 9_000
+
+
+def test_runs_that_diverged_are_no_results():
+    lines = [f"{batch:.0f},{steps:.0f},finished" for batch, steps in noisy()]
+    sweep = read([*lines, "100000000,900,diverged"], "batch_tokens,steps_to_target,status")
+    assert 1e8 not in steps_of(sweep, "all rows").points["tokens_per_step"].tolist()
+    assert any("said not to have reached the target" in problem.what for problem in sweep.problems)

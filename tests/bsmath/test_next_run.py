@@ -87,11 +87,24 @@ def test_batches_close_to_measured_ones_are_not_new():
 
 
 def test_candidates_are_whole_sequences_at_most_four_times_beyond_the_measured_batches():
-    batch = 2048 * np.array([1, 4, 16, 64])
-    sizes = next_run.hyperbola(swept(batch), sequence=2048).table["tokens_per_step"]
-    assert sizes.min() == 2048 and sizes.max() == 4 * 64 * 2048
-    assert not (sizes % 2048).any()
-    assert next_run.hyperbola(swept(batch)).table["tokens_per_step"].min() == 512
+    batch = 65_536 * np.array([1, 4, 16, 64])
+    sizes = next_run.hyperbola(swept(batch), sequence=65_536).table["tokens_per_step"]
+    assert sizes.min() == 65_536 and sizes.max() == 4 * 64 * 65_536
+    assert not (sizes % 65_536).any()
+    assert next_run.hyperbola(swept(batch)).table["tokens_per_step"].min() == 65_536 / 4
+
+
+def test_where_every_batch_lies_on_one_side_of_the_knee_only_the_other_side_is_advised():
+    below = swept(2048 * np.array([1, 2, 4, 8]))
+    assert np.isinf(below.interval()["critical_batch_size"][1])
+    fresh = next_run.hyperbola(below).table.query("not repeat")
+    assert fresh["tokens_per_step"].min() > 8 * 2048
+
+
+def test_a_batch_at_which_a_run_was_stopped_is_not_advised_again():
+    batch = 65_536 * np.array([1.0, 4, 16, 64])
+    fit = fit_hyperbola(batch, steps_to_target(batch, KNEE, LEAST), stopped=([65_536 / 4], [100_000]))
+    assert 65_536 / 4 not in next_run.hyperbola(fit).table["tokens_per_step"].tolist()
 
 
 def test_units_of_the_batch_do_not_matter():

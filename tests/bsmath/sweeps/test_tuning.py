@@ -161,9 +161,9 @@ def test_the_verdict_says_that_the_rate_was_tuned_and_where_the_best_one_is_a_bo
 
 def test_the_verdict_warns_of_one_rate_over_all_batches():
     held = [row for row in rows() if row[1] == 1e-3]
-    assert "The learning rate is 0.001 at every batch" in measured.measurement(read(held), "all rows", "steps").verdict
+    assert "the learning rate is 0.001 at every batch" in measured.measurement(read(held), "all rows", "steps").verdict
     each = read(rows(), tuning=EACH)
-    assert "means nothing" in measured.measurement(each, "lr 0.004", "steps").verdict
+    assert "no critical batch can be read" in measured.measurement(each, "lr 0.004", "steps").verdict
     no_rate = read([[b, needed(b, 1e-3)] for b in BATCHES], "batch_tokens,steps_to_target")
     assert "learning rate is" not in measured.measurement(no_rate, "all rows", "steps").verdict
 
