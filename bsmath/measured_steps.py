@@ -48,7 +48,7 @@ def steps_of(sweep: Sweep, series: str) -> MeasuredSteps:
         alone = "One batch size cannot be fitted: measure another." if len(points) else "Nothing was measured."
         return MeasuredSteps(points=points, fit=None, identified=False, verdict=alone, tuning=best)
     spacing = _resolution(arrived, points)
-    bounds, wild = _bounds(rows, best, fit_hyperbola(points["tokens_per_step"], points["median"]))
+    bounds, wild = _bounds(rows, best, points)
     fit = fit_hyperbola(points["tokens_per_step"], points["median"], spacing, bounds)
     identified, verdict = hyperbola_verdict.verdict(fit, unit=sweep.batch_unit)
     if (held := _held(sweep, arrived, best)) is not None and not fit.line.exact:
@@ -97,8 +97,8 @@ def _resolution(arrived: pd.DataFrame, points: pd.DataFrame) -> np.ndarray | Non
     return np.full(len(points), spacing) if spacing > 1 else None
 
 
-def _bounds(rows: pd.DataFrame, best: pd.DataFrame | None, fit: HyperbolaFit) -> tuple[tuple, tuple]:
-    """Batches where no run arrived, with the steps that it takes there at least; and those that are absurdly far above a fit."""
+def _bounds(rows: pd.DataFrame, best: pd.DataFrame | None, points: pd.DataFrame) -> tuple[tuple, tuple]:
+    """Batches where no run arrived, with the steps that it takes there at least; and those absurdly far above the others' fit."""
     if best is not None:
         found = tuned.least_steps(sweeps.runs(rows), best)
     elif "stopped_at" in rows:
@@ -107,7 +107,10 @@ def _bounds(rows: pd.DataFrame, best: pd.DataFrame | None, fit: HyperbolaFit) ->
     else:
         found = pd.Series(dtype=float)
     batch, least = found.index.to_numpy(float), found.to_numpy(float)
-    wild = least > hyperbola_search.ABSURD * fit.predict(batch) if len(found) else np.zeros(0, bool)
+    wild = np.zeros(len(found), bool)
+    if len(found):
+        others = fit_hyperbola(points["tokens_per_step"], points["median"])
+        wild = least > hyperbola_search.ABSURD * others.predict(batch)
     return (batch[~wild], least[~wild]), (batch[wild], least[wild])
 
 
@@ -134,23 +137,20 @@ def _named(wrong: pd.DataFrame) -> list[str]:
 
 
 def _held(sweep: Sweep, arrived: pd.DataFrame, best: pd.DataFrame | None) -> float | None:
-    """The one learning rate of all batches, where it was not tuned at each; None where it was, or where that is not known.
+    """The learning rate of all batches, or of most, where it was not tuned at each; None where it was, or where that is not known.
 
     A base rate that the trainer multiplies by the batch is not that of the run. Where several rates were tried, an outermost one as
     the best of every batch says that the range was too small.
     """
     if best is not None:
         found = best.dropna(subset="steps")
-        same = (
-            len(found) > 2
-            and found["learning_rate"].nunique() == 1
-            and found["at_edge"].isin(["lowest", "highest"]).all()
-        )
-        return float(found["learning_rate"].iloc[0]) if same else None
-    if "learning_rate" not in arrived or arrived["learning_rate"].isna().any() or any(map(_is_base, sweep.columns)):
+        outermost = len(found) > 2 and found["at_edge"].isin(["lowest", "highest"]).all()
+        return float(found["learning_rate"].mode()[0]) if outermost else None
+    if "learning_rate" not in arrived or any(map(_is_base, sweep.columns)):
         return None
-    rates = arrived["learning_rate"].unique()
-    return float(rates[0]) if len(rates) == 1 else None
+    rates = arrived["learning_rate"].dropna()
+    mostly_known = 2 * len(rates) > len(arrived)
+    return float(rates.iloc[0]) if rates.nunique() == 1 and mostly_known else None
 
 
 def _is_base(column: Column) -> bool:

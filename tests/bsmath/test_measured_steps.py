@@ -193,3 +193,19 @@ def test_runs_that_diverged_are_no_results():
     sweep = read([*lines, "100000000,900,diverged"], "batch_tokens,steps_to_target,status")
     assert 1e8 not in steps_of(sweep, "all rows").points["tokens_per_step"].tolist()
     assert any("said not to have reached the target" in problem.what for problem in sweep.problems)
+
+
+def test_outermost_rates_of_both_ends_are_refused_too():
+    header = "batch_tokens,learning_rate,steps_to_target"
+    lines = [
+        f"{b:.0f},{rate},{s * (1 if (rate == 1e-3) == (b > 2e5) else 1.3):.0f}"
+        for b, s in noisy()
+        for rate in (1e-3, 5e-4)
+    ]
+    found = steps_of(read(lines, header), "all rows")
+    assert not found.identified and "an outermost one of those tried" in found.verdict
+
+
+def test_one_empty_cell_does_not_hide_that_the_rate_was_held():
+    lines = [f"{batch:.0f},{'' if batch == 1e6 else '0.001'},{steps:.0f}" for batch, steps in noisy()]
+    assert not steps_of(read(lines, "batch_tokens,learning_rate,steps_to_target"), "all rows").identified
