@@ -1,0 +1,71 @@
+"""Logs that trainers print or write, one module a format -> one table with a row a step (see `records.HEADERS`).
+
+A log is recognized by its lines, never by its name. A new format is one module with `recognizes(sample)` and
+`read(text, name)`, one entry in READERS and one synthetic sample in data/samples/; everything after that is shared.
+"""
+
+from bsmath.sweeps.model import RawTable
+from bsmath.trainers import (
+    composer,
+    deepspeed,
+    fairseq,
+    fms_fsdp,
+    hf_stdout,
+    hf_trainer_state,
+    maxtext,
+    megatron,
+    megatron_golden,
+    mlflow_metric,
+    mllog,
+    nanotron,
+    nemo,
+    olmo,
+    torchtitan,
+    torchtitan_losses,
+)
+
+PART = 2**14
+"""Bytes at the beginning, the middle and the end of a log from which its format is recognized: a log may open with a dump of its
+configuration or of its source."""
+
+READERS: dict = {
+    "MLPerf": mllog,
+    "NeMo": nemo,
+    "torchtitan": torchtitan,
+    "nanotron": nanotron,
+    "MaxText": maxtext,
+    "Megatron-LM golden values": megatron_golden,
+    "fairseq": fairseq,
+    "Megatron-LM": megatron,
+    "Hugging Face trainer_state.json": hf_trainer_state,
+    "Composer": composer,
+    "OLMo": olmo,
+    "fms-fsdp": fms_fsdp,
+    "MLflow metric file": mlflow_metric,
+    "Hugging Face Trainer": hf_stdout,
+    "DeepSpeed": deepspeed,
+    "torchtitan losses": torchtitan_losses,
+}
+"""Formats by name, the most particular first; the first whose `recognizes` accepts the sample reads the log."""
+
+
+def sample(data: bytes) -> str:
+    """The beginning, the middle and the end of a log in UTF-8, cut at line ends."""
+    if len(data) <= 3 * PART:
+        return data.decode(errors="ignore")
+    middle = len(data) // 2
+    parts = (b"\n" + data[:PART], data[middle : middle + PART], data[-PART:])
+    return "\n".join(
+        part[part.find(b"\n") + 1 : part.rfind(b"\n") + 1 or None].decode(errors="ignore") for part in parts
+    )
+
+
+def find(data: bytes) -> str | None:
+    """The format of a log, a key of READERS; None where it is none of them."""
+    part = sample(data)
+    return next((name for name, reader in READERS.items() if reader.recognizes(part)), None)
+
+
+def read(data: bytes, name: str, kind: str) -> RawTable:
+    """The rows of a log of this format."""
+    return READERS[kind].read(data.decode(), name)
