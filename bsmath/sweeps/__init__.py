@@ -7,21 +7,21 @@ shared.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import pandas as pd
 
 from bsmath import checks, tuned
-from bsmath.sweeps import cells, delimited, harness, json_lines, json_table, markdown, text
+from bsmath.sweeps import cells, delimited, harness, json_lines, json_table, markdown, parquet, text
 from bsmath.sweeps.assemble import assemble
-from bsmath.sweeps.draft import checked
+from bsmath.sweeps.draft import UNITS, checked
 from bsmath.sweeps.meanings import MEANINGS
-from bsmath.sweeps.model import ALL_ROWS, Column, Problem, Question, RawTable, Sweep, SweepError, runs
+from bsmath.sweeps.model import ALL_ROWS, Column, Problem, Question, RawTable, Sweep, SweepError, Unmapped, runs
 from bsmath.sweeps.text import MAX_BYTES
 
 __all__ = [
-    "ALL_ROWS", "MAX_BYTES", "MEANINGS", "QUANTITIES", "READERS", "TEMPLATE", "Column", "Problem", "Question", "RawTable", "Sweep",
-    "SweepError", "aggregate", "at_best_rates", "best_rates", "read",
+    "ALL_ROWS", "MAX_BYTES", "UNITS", "MEANINGS", "QUANTITIES", "READERS", "TEMPLATE", "Column", "Problem", "Question", "RawTable", "Sweep",
+    "SweepError", "Unmapped", "aggregate", "at_best_rates", "best_rates", "of_table", "read", "short", "table",
 ]  # fmt: skip
 
 READERS = {
@@ -46,7 +46,9 @@ QUANTITIES = ("tokens_per_second", "steps")
 """What a sweep can be a sweep of."""
 
 
-def read(data: bytes, name: str, answers: Mapping[str, object] | None = None) -> Sweep:
+def read(
+    data: bytes, name: str, answers: Mapping[str, object] | None = None, progress: Callable | None = None
+) -> Sweep:
     """The sweep in a file.
 
     Parameters
@@ -58,32 +60,55 @@ def read(data: bytes, name: str, answers: Mapping[str, object] | None = None) ->
     answers : mapping, optional
         Corrections and answers to the questions of an earlier reading: columns (header -> meaning, or None to ignore
         it), batch_unit, batch_scope, seq_len [tokens; 1 counts in samples], num_devices, rate_scope, throughput_column,
-        steps_column, series_columns, decimal, tuning.
+        steps_column, series_columns, decimal, tuning, units (header -> a key of UNITS).
+    progress : callable, optional
+        Gets the share that was read, from 0 to 1, and may raise to stop.
 
     Raises
     ------
     SweepError
         Where there is nothing to read; the sentence says why.
     """
-    name = name.strip()[:80] or "file"
+    name = short(name)
+    return of_table(table(data, name, (answers or {}).get("decimal"), progress), name, answers)
+
+
+def table(data: bytes, name: str, decimal: str | None = None, progress: Callable | None = None) -> RawTable:
+    """The rows of a file as they stand there, in whichever format.
+
+    Raises
+    ------
+    SweepError
+        Where there are none.
+    """
+    if parquet.recognizes(data):
+        return parquet.read(data, name, progress)
     data = text.clean(data, name)
     head = delimited.head(data)
-    decimal = (answers or {}).get("decimal")
     for reader in READERS.values():
         if reader.recognizes(head):
-            raw = reader.read(data, name, decimal)
-            break
-    else:
-        raise SweepError(f"{name} must hold a table with a header line, or benchmark lines, got {_kind(head)}")
+            more = {"progress": progress} if reader is delimited else {}
+            return reader.read(data, name, decimal, **more)
+    raise SweepError(f"{name} must hold a table with a header line, or benchmark lines, got {_kind(head)}")
+
+
+def of_table(raw: RawTable, name: str, answers: Mapping[str, object] | None = None) -> Sweep:
+    """The sweep in rows that were read; `answers` as for `read`."""
     if raw.frame.empty:
         raise SweepError(f"{name} must have usable rows below its header line, got none")
     return assemble(raw, name, checked(answers, list(raw.frame.columns)))
 
 
+def short(name: str) -> str:
+    """A file's name as messages have it."""
+    return name.strip()[:80] or "file"
+
+
 def aggregate(sweep: Sweep | pd.DataFrame, series: str, quantity: str) -> pd.DataFrame:
     """One row per batch of one series: tokens_per_step, median, low and high over the repeats, count.
 
-    Steps of a sweep over batch and rate are those at the best rate of each batch (see `best_rates`).
+    A row may itself sum up several measurements: it then has their median, and low, high and count of its own. Steps of a sweep over
+    batch and rate are those at the best rate of each batch (see `best_rates`).
 
     Parameters
     ----------
@@ -100,9 +125,13 @@ def aggregate(sweep: Sweep | pd.DataFrame, series: str, quantity: str) -> pd.Dat
     if quantity == "steps" and (best := best_rates(table, series)) is not None:
         return at_best_rates(best)
     rows = table.loc[table["series"] == series].dropna(subset=quantity)
-    found = rows.groupby("tokens_per_step", sort=True)[quantity].agg(["median", "min", "max", "count"])
+    middle = rows[quantity]
+    own = {name: rows[name].fillna(middle) if name in rows else middle for name in ("low", "high")}
+    counted = rows["count"].fillna(1) if "count" in rows else 1
+    batches = rows.assign(**own, count=counted).groupby("tokens_per_step", sort=True)
+    found = batches.agg(median=(quantity, "median"), low=("low", "min"), high=("high", "max"), count=("count", "sum"))
     found = found[found["median"] < float("inf")]  # a median of absurd values overflows
-    return found.rename(columns={"min": "low", "max": "high"}).reset_index()
+    return found.astype({"count": int}).reset_index()
 
 
 def best_rates(sweep: Sweep | pd.DataFrame, series: str) -> pd.DataFrame | None:

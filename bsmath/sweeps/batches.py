@@ -10,13 +10,15 @@ import re
 import numpy as np
 
 from bsmath import batch
-from bsmath.sweeps import cells, infer
+from bsmath.sweeps import cells, columns, infer
 from bsmath.sweeps.draft import Draft
 
 LIKELY_TOKENS = 16_384
 """A bare batch from this size on is more likely in tokens: few runs have that many sequences."""
 
 _LIMIT = re.compile(r"(?i)max(?:imum)?[\s_]+((source|target|input|prompt)[\s_]+)?length")
+
+_ROUTING = frozenset("router routers gini experts".split())
 
 OFF = 0.01
 """Relative difference from which two statements of the batch disagree."""
@@ -36,7 +38,22 @@ def tokens_per_step(draft: Draft) -> tuple[np.ndarray, str]:
     if product is not None:
         return _in_tokens(draft, product, draft.found[draft.headers("micro_batch_size")[0]].unit)
     accepted = "batch_tokens, batch_size with seq_len, or micro_batch with accum and replicas"
-    raise draft.error(f"have a batch column such as {accepted}", f"the columns {listed(draft)}")
+    raise draft.error(f"have a batch column such as {accepted}", f"the columns {listed(draft)}{_instead(draft)}")
+
+
+def _instead(draft: Draft) -> str:
+    """What a table without a batch holds, where that is known, and what to do about it."""
+    headers = list(draft.found)
+    said = {word for header in headers for word in re.split(r"[^a-z]+", header.lower())}
+    if any(" - " in header for header in headers[1:]):
+        axis = headers[0][:40]
+        return f": a tracker's chart over {axis!r}; it is read where Step is its x axis and one of its metrics a loss"
+    if said & _ROUTING:
+        return ": figures of a router; its page reads the loads themselves, with the columns layer, expert and count"
+    rates = [header for header, found in draft.found.items() if found.meaning in columns.RESULTS]
+    if rates:
+        return f": {rates[0][:40]!r} is a result, but the batch that it was measured at is missing; add it as a column"
+    return ""
 
 
 def listed(draft: Draft, most: int = 12) -> str:
@@ -133,7 +150,14 @@ def _in_tokens(draft: Draft, values: np.ndarray, unit: str) -> tuple[np.ndarray,
         if _LIMIT.search(header) and "seq_len" not in draft.answers:
             what = f"{header!r} is the longest that a sample may be"
             draft.warn(what, "taken for the length of each; tokens/s are too high where samples are shorter", header)
-    return (values, "sequences") if seq_len is None else (batch.tokens_per_step(values, seq_len), "tokens")
+    return (values, "sequences") if seq_len is None else (_product_of(values, seq_len), "tokens")
+
+
+def _product_of(values: np.ndarray, seq_len: np.ndarray | float) -> np.ndarray:
+    """Tokens of each batch; of constant columns a constant, which takes no memory."""
+    if np.ndim(seq_len) and len(values) and values.strides == seq_len.strides == (0,):
+        return np.broadcast_to(batch.tokens_per_step(values[0], seq_len[0]), len(values))
+    return batch.tokens_per_step(values, seq_len)
 
 
 def _compare(draft: Draft, header: str, tokens: np.ndarray) -> None:

@@ -1,5 +1,7 @@
 """Columns of cells -> floats. Whole columns first; the slow parser sees only the different cells that are left over."""
 
+import re
+
 import numpy as np
 import pandas as pd
 
@@ -21,6 +23,11 @@ COUNTS = dict.fromkeys(
 )
 """Units that may be glued to a count or a rate."""
 
+FEW = 1000
+"""Cells up to which it is faster to look at each by itself."""
+
+_DIGIT = re.compile("[0-9]")
+
 
 def numbers(cells: pd.Series, units: dict[str, float], scale: float = 1.0, decimal: str = ".") -> np.ndarray:
     """The cells as floats, nan where a cell is empty or no number.
@@ -37,7 +44,13 @@ def numbers(cells: pd.Series, units: dict[str, float], scale: float = 1.0, decim
         Decimal mark of text cells.
     """
     if pd.api.types.is_numeric_dtype(cells.dtype):
-        return cells.to_numpy(float, na_value=np.nan) * scale
+        if cells.dtype.kind in "iu" and len(cells) > 1 and (least := cells.min()) == cells.max():
+            return np.broadcast_to(np.float64(least) * scale, len(cells))  # a constant column takes no memory
+        values = cells.to_numpy(float) if isinstance(cells.dtype, np.dtype) else cells.to_numpy(float, na_value=np.nan)
+        return values if scale == 1 else values * scale
+    if isinstance(cells.dtype, pd.CategoricalDtype):  # each different cell once
+        different = numbers(pd.Series(cells.cat.categories), units, scale, decimal)
+        return np.append(different, np.nan)[cells.cat.codes.to_numpy()]
     found = pd.to_numeric(cells, errors="coerce").to_numpy(float, na_value=np.nan) * scale
     left = np.isnan(found) & ~blank(cells)
     if decimal == ",":
@@ -50,20 +63,27 @@ def numbers(cells: pd.Series, units: dict[str, float], scale: float = 1.0, decim
 
 def blank(cells: pd.Series) -> np.ndarray:
     """Whether each cell is empty."""
+    if isinstance(cells.dtype, pd.CategoricalDtype):
+        return np.append(blank(pd.Series(cells.cat.categories)), True)[cells.cat.codes.to_numpy()]
     empty = cells.isna().to_numpy(bool)
     if pd.api.types.is_numeric_dtype(cells.dtype):
         return empty
+    if len(cells) <= FEW:
+        return empty | np.array([not str(cell).strip() for cell in cells], bool)
     return empty | (cells.astype(str).str.strip() == "").to_numpy(bool)
 
 
 def is_number(text: str) -> bool:
     """Whether a cell is a number in either decimal notation, a unit of time aside."""
+    if not _DIGIT.search(text):
+        return False
     return not np.isnan(_one(text, TIMES, 1.0, ",")) or not np.isnan(_one(text, TIMES, 1.0, "."))
 
 
 def _one(text: str, units: dict[str, float], scale: float, decimal: str) -> float:
     lower = text.strip().lower()
-    for unit in sorted((unit for unit in units if lower.endswith(unit)), key=len, reverse=True):
+    known = () if lower[-1:].isdigit() else units
+    for unit in sorted((unit for unit in known if lower.endswith(unit)), key=len, reverse=True):
         value = _parsed(lower[: -len(unit)], decimal)
         if not np.isnan(value):
             return value * units[unit]

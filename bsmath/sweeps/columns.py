@@ -34,7 +34,11 @@ _BESIDE_FLOPS = frozenset("per s gpu model achieved throughput train training".s
 _BARE = frozenset("value throughput speed".split())
 _COUNTED = {"tokens": "tokens", "samples": "samples", "sequences": "samples", "step": "steps", "batch": "steps"}
 _PLURAL = re.compile("(step|iteration|iter|update)s", re.IGNORECASE)
+_SECTIONS = [[word] for word in "metrics summary train val eval result results".split()]
+_AVERAGE = re.compile("avg|average|mean|median", re.IGNORECASE)
 _LOG_STEPS = frozenset("step iter iteration it update global_step step_num iter_num trainer_global_step".split())
+_TRACKED = re.compile(r"(?:user|system)_attrs_", re.IGNORECASE)
+_MONITORED = re.compile(r"lr-[A-Za-z][A-Za-z0-9_]{0,40}(?:-\d{1,3})?(?:/[A-Za-z0-9_]{1,40})?")
 _LOCAL = frozenset("micro gpu local atomic replica worker".split())
 _GLOBAL = frozenset("global total effective job all cluster aggregate whole".split())
 
@@ -77,6 +81,9 @@ def recognize(header: str, is_number: bool) -> Found:
     is_number : bool
         Whether most of its cells are numbers.
     """
+    header = _TRACKED.sub("", header)  # Optuna's
+    if _MONITORED.fullmatch(header.strip()):  # Lightning's "lr-AdamW"
+        return Found(meaning="learning_rate")
     said = words(header)
     if said in (["gpu"], ["device"]):
         plural = header.strip().lower().endswith("s")
@@ -117,6 +124,7 @@ def _targets(header: str, said: list[str]) -> Found | None:
     bare = [word for word in said if word not in ("num", "total", "optimizer", "train", "training", "per")]
     if _SPREAD & set(said):
         return None
+    said = said[1:] if said[:1] in _SECTIONS and "to" in said else said
     if said[:1] == ["samples"] and "to" in said or said[:2] == ["sequences", "to"]:
         return Found(meaning="samples_to_target", unit="sequences", scale=_scale(said))
     if "tokens" in said[:2] and "to" in said or bare == ["tokens"]:
@@ -182,6 +190,8 @@ def _phrase(header: str, said: list[str]) -> Found | None:
             return None
         for last in (len(said), len(said) - 1):
             meaning = _KNOWN.get(" ".join(said[first:last]))
+            if said[first:last] == ["step"] and not _AVERAGE.search(header):
+                continue  # "step avg" is a time, and "avg" is dropped; "params.steps" is a number of steps
             unit = said[last] if last < len(said) else ""
             if meaning == "step_time" and (not unit or unit in TIME_UNITS):
                 unit = unit or next((word for word in said if word in ("s", "ms")), "s")

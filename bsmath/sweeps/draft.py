@@ -1,6 +1,7 @@
 """The state of one import while it is worked out: the raw table, what its columns mean, and what was found wrong."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +16,7 @@ MOST_PROBLEMS = 100
 
 ANSWERS = (
     "columns", "batch_unit", "batch_scope", "seq_len", "num_devices", "rate_scope", "throughput_column", "steps_column",
-    "series_columns", "decimal", "tuning", "result_unit", "target_unit", "samples_per_epoch",
+    "series_columns", "decimal", "tuning", "result_unit", "target_unit", "samples_per_epoch", "units", "runtime_rate",
 )  # fmt: skip
 """Keys of `answers`."""
 
@@ -26,8 +27,18 @@ CHOICES = {
     "decimal": (".", ","),
     "result_unit": ("tokens/s", "samples/s", "steps/s", "s per step"),
     "target_unit": ("epochs", "samples", "tokens", "steps"),
+    "runtime_rate": ("no", "yes"),
     "tuning": ("best rate at each batch", "each rate by itself"),
 }
+
+
+UNITS = {unit: cells.TIMES[unit] for unit in columns.TIME_UNITS} | {
+    "": 1.0,
+    "thousands": 1e3,
+    "millions": 1e6,
+    "billions": 1e9,
+}
+"""Units that a column may be said to have, and their factors to base units."""
 
 
 class Draft:
@@ -47,14 +58,14 @@ class Draft:
 
     def _recognized(self, header: str) -> Found:
         column = self.raw.frame[header]
-        sample = column.head(1000)
-        sample = sample[~cells.blank(sample)].head(20)
+        sample = [cell for cell in column.iloc[:1000].tolist() if cell == cell and str(cell).strip()][:20]
         is_number = len(sample) > 0 and sum(cells.is_number(str(cell)) for cell in sample) > len(sample) / 2
         found = columns.recognize(header, is_number)
         corrected = self.answers.get("columns", {})
-        if header not in corrected or corrected[header] == found.meaning:
-            return found
-        return columns.corrected(header, corrected[header])
+        if header in corrected and corrected[header] != found.meaning:
+            found = columns.corrected(header, corrected[header])
+        unit = self.answers.get("units", {}).get(header)
+        return found if unit is None else replace(found, unit=unit, scale=UNITS[unit])
 
     def headers(self, *meanings: str) -> list[str]:
         """Headers with one of these meanings, in the order of the meanings, then of the file."""
@@ -65,7 +76,8 @@ class Draft:
         if header not in self._numbers:
             found = self.found[header]
             values = cells.numbers(self.raw.frame[header], columns.units(found.meaning), found.scale, self.raw.decimal)
-            values[~(np.isfinite(values) & (values > 0))] = np.nan
+            good = (values > 0) & (values < np.inf)
+            values = values if good.all() else np.where(good, values, np.nan)
             self._numbers[header] = values
         return self._numbers[header]
 
@@ -155,9 +167,8 @@ def checked(answers: Mapping[str, object] | None, headers: list[str]) -> dict[st
 
 
 def _check_headers(key: str, value, headers: list[str]) -> None:
-    if key == "columns":
-        for meaning in value.values():
-            if meaning is not None:
-                checks.one_of("meaning", meaning, MEANINGS)
+    for each in value.values() if key in ("columns", "units") else ():
+        if each is not None:
+            checks.one_of(*(("meaning", each, MEANINGS) if key == "columns" else ("unit", each, UNITS)))
     for header in [value] if isinstance(value, str) else value:
         checks.one_of(key, header, headers)

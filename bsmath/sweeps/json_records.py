@@ -17,6 +17,8 @@ MOST_COLUMNS = 500
 INDEX = 5
 """Keys in a row, such as 1 to 5, from which they are numbers of steps or rows and no batch sizes."""
 
+_TUPLE = re.compile(r"\(([^()]{1,300})\)")
+NAMED_BATCH = re.compile(r"(?:^|[^a-z])(?:bsz?|batch(?:[ _]?size)?)[ _=:-]{0,2}(\d{1,12})(?![\d.a-z])", re.IGNORECASE)
 _BATCH_KEY = re.compile(r"(?:(?:global)?[ _-]*(?:b|bs|bsz|batch(?:[ _-]?size)?)[ _=:-]*)?(\d[\d,_]*)", re.IGNORECASE)
 
 
@@ -86,8 +88,25 @@ def batch_keys(keys: list[str]) -> list[float] | None:
         sizes = [parse_number(each[1].replace("_", "")) for each in found]
     except ValueError:
         return None
+    if min(sizes) <= 0:
+        return None
     counted = len(sizes) >= INDEX and sizes == [sizes[0] + i for i in range(len(sizes))]
-    return None if min(sizes) <= 0 or counted else sizes
+    return None if counted else sizes
+
+
+def named_batches(keys: list[str]) -> list[float] | None:
+    """The batch sizes that stand in longer keys, as in "a100_bs8"; None where one has none."""
+    found = [NAMED_BATCH.search(key[:300]) for key in keys]
+    return [float(each[1]) for each in found] if keys and all(found) and all(float(each[1]) for each in found) else None
+
+
+def tuple_keys(keys: list[str]) -> list[list[str]] | None:
+    """The parts of keys that are tuples written as text, "('a100', 8)", all of one length; None where some is no such."""
+    found = [_TUPLE.fullmatch(key.strip()) for key in keys]
+    if not keys or not all(found):
+        return None
+    parts = [[part.strip().strip("'\"") for part in each[1].split(",") if part.strip()] for each in found]
+    return parts if len({len(each) for each in parts}) == 1 and parts[0] else None
 
 
 def score(headers) -> int:

@@ -12,14 +12,17 @@ from bsmath.sweeps import columns
 from bsmath.sweeps.json_records import (
     MOST_COLUMNS,
     MOST_LEVELS,
+    NAMED_BATCH,
     batch_keys,
     beside,
     cell,
     flat,
     is_scalar,
     meaning,
+    named_batches,
     scalars,
     score,
+    tuple_keys,
 )
 from bsmath.sweeps.json_text import clean
 
@@ -107,10 +110,13 @@ def _of_object(value: dict, context: dict, depth: int, budget: Iterator) -> list
 
 def _sizes(value: dict, context: dict) -> list[Table]:
     """Numbers under batch sizes as keys; what they count the file does not say here."""
-    sizes = batch_keys(list(value))
-    if sizes is None or not all(map(is_scalar, value.values())):
+    if not value or not all(map(is_scalar, value.values())):
         return []
-    return [Table(blocks=[context | {"batch": sizes, VALUE: list(map(cell, value.values()))}])]
+    sizes = batch_keys(list(value))
+    keys = _parted(list(value)) if sizes is None else {"batch": sizes}
+    if "batch" not in keys:
+        return []
+    return [Table(blocks=[context | keys | {VALUE: list(map(cell, value.values()))}])]
 
 
 def _by_column(value: dict, context: dict) -> list[Table]:
@@ -142,7 +148,32 @@ def _key_column(keys: list[str], headers) -> dict[str, list]:
         return {}
     has_batch = any(meaning(header) in columns.BATCHES for header in list(headers)[:MOST_COLUMNS])
     sizes = None if has_batch else batch_keys(keys)
-    return {GROUP: list(map(clean, keys))} if sizes is None else {"batch": sizes}
+    if sizes is None:
+        return ({} if has_batch else _parted(keys)) or {GROUP: list(map(clean, keys))}
+    return {"batch": sizes}
+
+
+def _parted(keys: list[str]) -> dict[str, list]:
+    """Columns of keys that are tuples, of which the only one of numbers is the batch, or that name a batch among other words."""
+    parts, sizes = tuple_keys(keys), named_batches(keys)
+    if parts is None or sizes is not None:
+        return {} if sizes is None else {"batch": sizes, GROUP: [_without_batch(key) for key in keys]}
+    columns_ = [list(each) for each in zip(*parts, strict=True)]
+    sizes = [batch_keys(each) for each in columns_]
+    counted = [position for position, each in enumerate(sizes) if each is not None]
+    found: dict[str, list] = {
+        f"{GROUP} {position}": list(map(clean, each)) for position, each in enumerate(columns_, start=1)
+    }
+    if len(counted) == 1 and len(columns_) > 1:
+        found = {"batch": sizes[counted[0]]} | {
+            name: each for name, each in found.items() if name != f"{GROUP} {counted[0] + 1}"
+        }
+    return found
+
+
+def _without_batch(key: str) -> str:
+    """What a key says beside its batch."""
+    return clean(NAMED_BATCH.sub("", key[:300])).strip(" _-=:,") or "all"
 
 
 def _children(value: dict, context: dict, depth: int, budget: Iterator) -> list[Table]:

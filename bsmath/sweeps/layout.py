@@ -13,6 +13,9 @@ SEPARATORS = ("\t", ";", "|", ",")
 SAMPLE = 60
 """Lines that are looked at."""
 
+MOST_COLUMNS = 10_000
+"""Fields from which a line is no row of a table."""
+
 LEAST_AGREEING = 0.5
 """Share of the lines that must have the same number of fields."""
 
@@ -56,12 +59,12 @@ def split(line: str, separator: str) -> list[str]:
 def unique(headers: list[str]) -> tuple[str, ...]:
     """The headers with numbers where they are empty or repeated."""
     names: dict[str, None] = {}
+    counts: dict[str, int] = {}
     for position, header in enumerate(headers, start=1):
         name = base = header.strip() or f"column {position}"
-        count = 1
         while name in names:
-            count += 1
-            name = f"{base} ({count})"
+            counts[base] = counts.get(base, 1) + 1
+            name = f"{base} ({counts[base]})"
         names[name] = None
     return tuple(names)
 
@@ -106,7 +109,7 @@ def _best(sample: list[tuple[int, str]]) -> tuple[str, int, list[str]] | None:
         for separator in separators:
             fields = [split(line, separator) for _, line in sample]
             counts = [len(each) for each in fields if len(each) > 1]
-            if not counts:
+            if not counts or max(counts) > MOST_COLUMNS:
                 continue
             usual = max(set(counts), key=lambda count: (counts.count(count), count))
             header = _header(sample, fields, usual)

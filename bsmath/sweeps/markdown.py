@@ -10,16 +10,34 @@ from collections import defaultdict
 import numpy as np
 import pandas as pd
 
-from bsmath.sweeps import columns, layout
+from bsmath.sweeps import cells, columns, layout
 from bsmath.sweeps.model import Problem, RawTable, SweepError
 
 SECTION = "section"
 """Header of the column that holds the headings, where there are several."""
 
+MOST_ABOVE = 12
+"""Lines above a table in which its batch is looked for."""
+MOST_READ = 1000
+"""Characters of each."""
+
 _BOX = str.maketrans("│┃║", "|||")
 _RULE = re.compile(r"\s*[|+├┌└╞╘╒┏┗┡]?[\s|+:=\-─━═┼╪┬┴┤┐┘╡╕╛┓┛┩╇┳┻╤╧]*\s*")
 _MARKUP = ((re.compile(r"<br\s*/?>"), " "), (re.compile(r"\[([^\]]*)\]\([^)]*\)"), r"\1"), (re.compile(r"\*\*|`"), ""))
-_TABLE_LINE = re.compile(r"^\s*[|│┃║].*[|│┃║]\s*$", re.MULTILINE)
+_STATED = {
+    "local batch size": re.compile(
+        r"(?i)\b(?:local|micro|per[- ](?:gpu|device))[- ]batch(?:[- ]size)?\W{0,3}(?:of |is |was )?(\d{1,9})\b"
+    ),
+    "global batch size": re.compile(r"(?i)\bglobal[- ]batch(?:[- ]size)?\W{0,3}(?:of |is |was )?(\d[\d,]{0,12})\b"),
+    "batch size": re.compile(r"(?i)(?<![a-z] )(?<![a-z]-)\bbatch[- ]size\W{0,3}(?:of |is |was )?(\d[\d,]{0,12})\b"),
+    "sequence length": re.compile(
+        r"(?i)\b(?:sequence|context|seq)[- ]len(?:gth)?\W{0,3}(?:of |is |was )?(\d[\d,]{0,12})\b"
+    ),
+    "num_gpus": re.compile(r"(?i)\b(\d{1,6}) ?(?:x )?(?:[a-z]+[- ])?(?:gpus|[ahbv]\d{2,3}s?)\b"),
+}
+"""What a text above a table states of all its rows, as the headers of the columns that hold it."""
+
+_TABLE_LINE = re.compile(r"^[ \t]*[|│┃║].*[|│┃║][ \t]*$", re.MULTILINE)
 
 
 def recognizes(head: str) -> bool:
@@ -44,9 +62,47 @@ def read(data: bytes, name: str, decimal: str | None = None) -> RawTable:
     if others:
         what = f"the document has {len(tables) - 1} more tables with other columns"
         problems.append(Problem(row=None, column=None, what=what, action=f"their {others} rows were left out"))
-    return RawTable(
-        frame=_frame(header, kept), rows=np.array([each[0] for each in kept], int), problems=tuple(problems)
-    )
+    rows = np.array([each[0] for each in kept], int)
+    frame, said = _with_stated(_frame(header, kept), data.decode().split("\n"), rows)
+    return RawTable(frame=frame, rows=rows, problems=(*problems, *said))
+
+
+def _with_stated(frame: pd.DataFrame, lines: list[str], rows: np.ndarray) -> tuple[pd.DataFrame, list[Problem]]:
+    """A table without a batch with what the text above it states of its batch, in columns of their own; said as a problem each, as
+    it is a reading of prose."""
+    known = {columns.recognize(str(header), is_number=True).meaning for header in frame}
+    one_table = len(rows) > 0 and rows[-1] - rows[0] == len(rows) - 1
+    if known & columns.BATCHES or not known & columns.RESULTS or not one_table:
+        return frame, []
+    known |= {"num_devices"} if "num_nodes" in known else set()
+    first = rows[0] - 1
+    while first > 0 and _TABLE_LINE.match(lines[first - 1]):
+        first -= 1
+    above = [
+        (number, line[:MOST_READ])
+        for number, line in enumerate(lines[max(first - MOST_ABOVE, 0) : first], start=max(first - MOST_ABOVE, 0) + 1)
+    ]
+    tabled = [place for place, (_, line) in enumerate(above) if _TABLE_LINE.match(line)]
+    above = above[tabled[-1] + 1 :] if tabled else above
+    stated = {}
+    for header, pattern in _STATED.items():
+        meaning = columns.recognize(header, is_number=True).meaning
+        for number, line in reversed(above):
+            if meaning not in known and header not in stated and (match := pattern.search(line)):
+                stated[header] = (number, match[1].replace(",", ""))
+    if not any(columns.recognize(header, is_number=True).meaning in columns.BATCHES for header in stated):
+        return frame, []
+    said = [
+        Problem(
+            row=number,
+            column=header,
+            what=f"the text above the table says {header} {value}",
+            action="taken for every row; correct it if it is another",
+        )
+        for header, (number, value) in stated.items()
+        if cells.is_number(value)
+    ]
+    return frame.assign(**{header: value for header, (_, value) in stated.items() if header not in frame}), said
 
 
 def _score(header: tuple[str, ...]) -> int:

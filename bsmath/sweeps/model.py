@@ -57,6 +57,15 @@ class Problem:
     """What was done about it."""
 
 
+class Unmapped(SweepError):
+    """A table that is no sweep by its headers; it may become one when its columns are mapped by hand."""
+
+    def __init__(self, sentence: str, columns: tuple[Column, ...]):
+        super().__init__(sentence)
+        self.columns = columns
+        """What each column was taken for."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RawTable:
     """A table as the file has it, before anything is understood."""

@@ -1,5 +1,8 @@
 """Tokens per second of the whole job, from the column that says it most directly."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 
 from bsmath import flops
@@ -27,11 +30,25 @@ RESULT_UNITS = {
 }
 """What a result whose unit the file does not name may count, and what it then means."""
 
+RUNTIME = re.compile(r"(?i)_?runtime(?:[_ ](?:mean|s|sec))?|train(?:ing)?[_ ](?:run)?time(?:[_ ]s(?:ec(?:onds)?)?)?")
+"""Headers of a run's length in seconds."""
+
+STEPS_RUN = frozenset(
+    "step global_step iter iters steps max_steps max_iters total_steps num_steps train_steps steps_run".split()
+)
+"""Headers of the steps that a run did."""
+
+BY_RUNTIME = "step time by runtime"
+"""Header of the time of a step that follows from these."""
+
 LEAST_PARAMS = 1e6
 """Parameters from which a number in place of a model's name is its size."""
 
 MISMATCH = 1.5
 """Ratio of the batch by rate and step time to that of the file from which one of them is not what it is taken for."""
+
+LOOKED_AT = 50_000
+"""Rows of a long table that are looked at where they tell as much as all of them."""
 
 ALIKE = 0.03
 """Relative difference within which rate times step time is the batch."""
@@ -51,7 +68,7 @@ def tokens_per_second(draft: Draft, batch: np.ndarray, unit: str, alone: bool) -
     alone : bool
         Whether the rate is the only result, so that a row without it is lost.
     """
-    nothing = np.full(len(batch), np.nan)
+    nothing = np.broadcast_to(np.nan, len(batch))
     header = _chosen(draft)
     times = draft.headers("step_time")
     if header is None:
@@ -75,7 +92,8 @@ def tokens_per_second(draft: Draft, batch: np.ndarray, unit: str, alone: bool) -
         values = values * _tokens_per_sample(draft, batch, unit)
     if meaning.startswith("flops"):
         values = values / flops.flops_per_token(_parameters(draft, header, alone))
-    rate = values * _devices(draft, header, values, batch, step_time)
+    factor = _devices(draft, header, values, batch, step_time)
+    rate = values if np.ndim(factor) == 0 and factor == 1 else values * factor
     if unit == "tokens" or meaning.startswith("samples"):
         _compare(draft, header, rate, batch)
     return rate, step_time
@@ -83,6 +101,10 @@ def tokens_per_second(draft: Draft, batch: np.ndarray, unit: str, alone: bool) -
 
 def settle(draft: Draft) -> None:
     """A result without a unit becomes what it is said to count, where the file has no other result."""
+    if is_optimizer(list(draft.found)):  # the objective of Optuna is a loss more often than a rate
+        objectives = [header for header in draft.found if re.fullmatch(r"values?(?:_\d{1,3})?", header.lower())]
+        objectives = [header for header in objectives if header not in draft.answers.get("columns", {})]
+        draft.found |= {header: Found(meaning="loss") for header in objectives}
     for header in draft.headers("result")[:1]:
         if not any(found.meaning in columns.RESULTS - {"result"} for found in draft.found.values()):
             units = {unit: Found(meaning=meaning, unit=unit) for unit, meaning in RESULT_UNITS.items()}
@@ -90,11 +112,45 @@ def settle(draft: Draft) -> None:
             draft.found[header] = units[draft.ask("result_unit", text, tuple(units), "tokens/s")]
 
 
+def is_optimizer(headers: list[str]) -> bool:
+    """Whether columns are those of Optuna's trials."""
+    known = {header.lower() for header in headers}
+    return "state" in known and "number" in known and any(header.startswith("params_") for header in known)
+
+
+def by_runtime(draft: Draft) -> None:
+    """The time of a step from a run's length over its steps, where nothing else gives a rate and the user says that it may."""
+    if draft.headers(*KINDS, "steps", "tokens_to_target", "samples_to_target"):
+        return
+    spans = [
+        header
+        for header in draft.found
+        if RUNTIME.fullmatch(header.strip()) and np.isfinite(draft.numbers(header)).any()
+    ]
+    done = [header for header in draft.found if header.split("/")[-1].strip("_ ").lower() in STEPS_RUN]
+    done = [header for header in done if np.nanmax(np.append(draft.numbers(header), 1)) > 1]
+    sizes = draft.headers(*sorted(columns.BATCHES))
+    if not spans or not done or not sizes or len(np.unique(draft.numbers(sizes[0])[draft.numbers(sizes[0]) > 0])) < 2:
+        return
+    text = (
+        f"May the time of a step be taken as {spans[0]!r} / {done[0]!r}? It then holds start-up, evaluation and checkpoints as well, "
+        "and tokens/s come out too low."
+    )
+    draft.notes[spans[0]] = "the length of the run; used for a rate only where you say so"
+    if draft.ask("runtime_rate", text, ("no", "yes"), "no") != "yes":
+        return
+    values = draft.numbers(spans[0]) / draft.numbers(done[0])
+    draft.raw = replace(draft.raw, frame=draft.raw.frame.assign(**{BY_RUNTIME: values}))
+    draft.found[BY_RUNTIME] = Found(meaning="step_time", unit="s")
+    draft.warn(f"the time of a step is {spans[0]!r} / {done[0]!r}", "assumed; tokens/s come out too low", spans[0])
+
+
 def _compare(draft: Draft, header: str, rate: np.ndarray, batch: np.ndarray) -> None:
     """Say where the rate over the steps per second is not the batch but several times it, or a part of it."""
     for steps in draft.headers("steps_per_second", "step_time")[:1]:
         times = draft.numbers(steps) if draft.found[steps].meaning == "step_time" else 1 / draft.numbers(steps)
-        ratio = rate * times / batch
+        every = max(len(batch) // LOOKED_AT, 1)
+        ratio = (rate[::every] * times[::every]) / batch[::every]
         ratio = np.median(ratio[np.isfinite(ratio)]) if np.isfinite(ratio).any() else 1.0
         if not 1 / MISMATCH < ratio < MISMATCH:
             what = f"by {header!r} and {steps!r} a step has {ratio:.3g} times the batch"
@@ -153,16 +209,20 @@ def _devices(draft: Draft, header: str, values, batch, step_time) -> np.ndarray 
         return found
     if draft.answers.get("rate_scope") == "device" and found is not None:
         return found
-    if infer.job_rate_sure(draft, header) or _whole(values * step_time, batch):
+    if infer.job_rate_sure(draft, header) or _whole(values, step_time, 1.0, batch):
         return 1.0
-    if _whole(values * step_time * found, batch):
+    if _whole(values, step_time, found, batch):
         draft.notes[header] = "the throughput; per device, as rate x step time x devices is the batch"
         return found
     text = f"Is {header!r} the rate of the whole job, or of one device?"
     return found if draft.ask("rate_scope", text, ("job", "device"), "job") == "device" else 1.0
 
 
-def _whole(product: np.ndarray, batch: np.ndarray) -> bool:
-    ratio = product / batch
-    ratio = ratio[np.isfinite(ratio)]
-    return len(ratio) > 0 and bool(np.abs(ratio - 1).max() <= ALIKE)
+def _whole(values: np.ndarray, step_time: np.ndarray, devices, batch: np.ndarray) -> bool:
+    """Whether rate times step time times devices is the batch in every row; of many rows the first tell most often that it is not."""
+    for rows in (slice(LOOKED_AT), slice(None)) if len(batch) > LOOKED_AT else (slice(None),):
+        ratio = values[rows] * step_time[rows] * (devices[rows] if np.ndim(devices) else devices) / batch[rows]
+        ratio = ratio[np.isfinite(ratio)]
+        if not len(ratio) or np.abs(ratio - 1).max() > ALIKE:
+            return False
+    return True

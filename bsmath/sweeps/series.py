@@ -8,7 +8,6 @@ on the different combinations of batch and settings, of which even a long log ha
 import numpy as np
 import pandas as pd
 
-from bsmath.sweeps import cells
 from bsmath.sweeps.draft import Draft
 from bsmath.sweeps.model import ALL_ROWS
 
@@ -37,6 +36,15 @@ LEAST_MEETINGS = 0.1
 
 LEAST_BATCHES = {"identity": 2, "scale": 3}
 """Batches that every value must have of its own for a split where no batch was measured under two values."""
+
+MOST_CODES = 2**40
+"""Numbers of combinations up to which they are not numbered anew."""
+
+LONG = 100_000
+"""Rows from which a column is long."""
+
+FEW_CODES = 2**18
+"""Numbers of combinations up to which a table of all of them is small."""
 
 MOST_DIFFERENT = 0.5
 """Share of different values from which a column names rows, not runs."""
@@ -84,11 +92,12 @@ def names(draft: Draft, batch: np.ndarray, usable: np.ndarray, chosen: list[str]
     for header in chosen:
         note = draft.notes.get(header)
         draft.notes[header] = f"{note}; tells the series apart" if note else "tells the series apart"
-    by_row = key[combination]
-    first = np.zeros(key.max() + 1, int)
-    first[by_row[::-1]] = np.arange(len(by_row))[::-1]
-    labels = [_label(draft, frame.iloc[position], chosen) for position in first]
-    return pd.Series(pd.array(labels, dtype="str").take(by_row))
+    by_row = key.astype(np.int32)[combination]
+    first = _first(by_row, int(key.max()) + 1)
+    labels = [_label(draft, {header: frame[header].iloc[position] for header in chosen}, chosen) for position in first]
+    names = pd.Index(dict.fromkeys(labels), dtype="str")
+    places = names.get_indexer(labels).astype(np.int16 if len(names) < 2**15 else np.int32)
+    return pd.Series(pd.Categorical.from_codes(places[by_row], categories=names, validate=False))
 
 
 def _others(draft: Draft, frame: pd.DataFrame) -> list[str]:
@@ -100,21 +109,86 @@ def _combinations(
     draft: Draft, frame: pd.DataFrame, batch: np.ndarray, answered: list[str]
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """The different combinations of batch and settings as integer codes, and which of them each row is."""
-    codes = {"batch": pd.factorize(batch)[0]}
+    parts = {"batch": pd.Series(batch, copy=False)}
+    combination, many = _coded(parts["batch"])
     for header in dict.fromkeys([*draft.headers(*IDENTITY, *SCALE), *answered]):
-        code, different = pd.factorize(frame[header], use_na_sentinel=False)
+        code, different = _coded(frame[header])
         loose = draft.found[header].meaning not in CONFOUNDERS and header not in answered
-        if len(different) > 1 and not (loose and len(different) > MOST_DIFFERENT * len(frame)):
-            codes[f"/{header}"] = code
+        if different > 1 and not (loose and different > MOST_DIFFERENT * len(frame)):
+            parts[f"/{header}"] = frame[header]
+            combination, many = _finer(combination, many, code, different)
     for header in draft.headers("micro_batch_size")[:1]:
-        micros = (batch / draft.numbers(header)[frame.index]).round(6)
-        codes["micro-batches"] = pd.factorize(micros, use_na_sentinel=False)[0]
-    combination = np.zeros(len(frame), int)
-    for code in codes.values():
-        combination = pd.factorize(combination * (int(code.max(initial=0)) + 1) + code)[0]
-    first = np.zeros(combination.max() + 1, int)
-    first[combination[::-1]] = np.arange(len(combination))[::-1]
-    return pd.DataFrame({name: code[first] for name, code in codes.items()}), combination
+        parts["micro-batches"] = pd.Series((batch / draft.numbers(header)[frame.index]).round(6))
+        combination, many = _finer(combination, many, *_coded(parts["micro-batches"]))
+    combination, first = _numbered(combination, many)
+    codes = {name: pd.factorize(part.iloc[first], use_na_sentinel=False)[0] for name, part in parts.items()}
+    return pd.DataFrame(codes), combination
+
+
+def _finer(combination: np.ndarray, many: int, code: np.ndarray, different: int) -> tuple[np.ndarray, int]:
+    """Combinations told apart by one more column, and the number that they stay below."""
+    if many * different > MOST_CODES:
+        combination = pd.factorize(combination)[0]
+        many = int(combination.max(initial=0)) + 1
+    if many * different >= 2**31:
+        combination = combination.astype(np.int64)
+    combination = combination * combination.dtype.type(different)
+    combination += code
+    return combination, many * different
+
+
+def _coded(column: pd.Series) -> tuple[np.ndarray, int]:
+    """The different cells of a column as small whole numbers, and the number that these stay below; a long column that has such
+    numbers already, or few categories, keeps them."""
+    if len(column) > LONG and isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.codes.to_numpy() + np.int32(1), len(column.cat.categories) + 1
+    values = column.to_numpy()
+    if (
+        len(column) > LONG
+        and values.dtype.kind == "i"
+        and (span := int(values.max()) - int(least := values.min())) < 2**16
+    ):
+        return (values - least).astype(np.int32), span + 1
+    if values.dtype.kind not in "if":
+        code, different = pd.factorize(column, use_na_sentinel=False)
+        return code.astype(np.int32), len(different)
+    return _in_parts(values)
+
+
+def _in_parts(values: np.ndarray) -> tuple[np.ndarray, int]:
+    """The different numbers of a column numbered as they come; of a long column part by part, as few are different."""
+    if len(values) > 1 and values[0] == values[-1] and (values == values[0]).all():
+        return np.broadcast_to(np.int32(0), len(values)), 1
+    known: dict = {}
+    codes = np.empty(len(values), np.int32)
+    for start in range(0, len(values), LONG):
+        code, different = pd.factorize(values[start : start + LONG], use_na_sentinel=False)
+        if len(different) > LONG / 100 and len(values) > LONG:
+            code, different = pd.factorize(values, use_na_sentinel=False)
+            return code.astype(np.int32), len(different)
+        keys = [None if value != value else value for value in different.tolist()]
+        codes[start : start + LONG] = np.array([known.setdefault(key, len(known)) for key in keys], np.int32)[code]
+    return codes, len(known)
+
+
+def _numbered(combination: np.ndarray, many: int) -> tuple[np.ndarray, np.ndarray]:
+    """Combinations below `many` numbered as they come in the file, and the place where each is met first."""
+    if many > FEW_CODES:
+        combination, different = pd.factorize(combination)
+        return combination, _first(combination, len(different))
+    first = np.full(many, len(combination))
+    first[combination[::-1]] = np.arange(len(combination) - 1, -1, -1, dtype=np.int32)
+    present = np.argsort(first, kind="stable")[: (first < len(combination)).sum()]
+    number = np.zeros(many, np.int32)
+    number[present] = np.arange(len(present))
+    return number[combination], first[present]
+
+
+def _first(codes: np.ndarray, different: int) -> np.ndarray:
+    """The place where each code is met first."""
+    first = np.zeros(different, int)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1, dtype=np.int64)
+    return first
 
 
 def _key(codes: pd.DataFrame, headers: list[str]) -> np.ndarray:
@@ -162,12 +236,12 @@ def _name_confounders(draft: Draft, codes: pd.DataFrame, key: np.ndarray, chosen
         draft.warn(f"the sweep is confounded: {said}", "kept; a fit mixes their effects")
 
 
-def _label(draft: Draft, row: pd.Series, chosen: list[str]) -> str:
+def _label(draft: Draft, row: dict[str, object], chosen: list[str]) -> str:
     return " · ".join(_part(draft.found[header].meaning, header, row[header]) for header in chosen) or ALL_ROWS
 
 
 def _part(meaning: str | None, header: str, value) -> str:
-    text = "" if cells.blank(pd.Series([value]))[0] else str(value).strip()
+    text = "" if value is None or value != value else str(value).strip()
     text = f"{value:g}" if isinstance(value, float) and text else text
     text = text.removesuffix(".0")[:40] or f"no {header}"
     if meaning in FORMS:

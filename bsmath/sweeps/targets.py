@@ -1,8 +1,11 @@
 """Optimizer steps to the target loss; the step numbers of a training log are none."""
 
+import re
+
 import numpy as np
 import pandas as pd
 
+from bsmath.sweeps.columns import Found
 from bsmath.sweeps.draft import Draft
 
 LOG_ROWS = 5
@@ -10,6 +13,22 @@ LOG_ROWS = 5
 
 SECOND_CHOICE = ("adjusted", "corrected", "fitted", "predicted", "smoothed")
 """Words of columns that were changed after they were measured."""
+
+EPOCHS = re.compile(
+    r"(?i)(?:num[_\s-]?)?epochs?[_\s-]*(?:to|until|till|needed|required)\b.*|(?:num[_\s-]?)?epochs?_(?:to|until)_.*"
+)
+"""Headers of a result in epochs."""
+
+
+def settle(draft: Draft) -> None:
+    """A result in epochs becomes one in samples, by the samples of an epoch, where the file has no other steps to a target."""
+    corrected = draft.answers.get("columns", {})
+    headers = [header for header in draft.found if EPOCHS.fullmatch(header.strip()) and header not in corrected]
+    if not headers or candidates(draft):
+        return
+    text = "How many samples has one epoch? S_min depends on it, B_crit does not (1 leaves S_min without meaning)."
+    samples = float(draft.ask("samples_per_epoch", text, default="1"))
+    draft.found[headers[0]] = Found(meaning="samples_to_target", unit="epochs", scale=samples)
 
 
 def column(draft: Draft, batch: np.ndarray, unit: str) -> str | None:
@@ -44,7 +63,7 @@ def steps_to_target(
         Rows whose run did not arrive: their cells are understood, and no problem.
     """
     if header is None:
-        return np.full(len(batch), np.nan)
+        return np.broadcast_to(np.nan, len(batch))
     values = draft.used(header, "row left out" if alone else "value ignored", "the steps to the target", known=censored)
     return values / per_step(draft, header, batch, unit)
 

@@ -20,12 +20,10 @@ BEST, EACH = CHOICES["tuning"]
 MOST_LISTED = 8
 """Batches that are named in one sentence."""
 
-NEVER = (
-    r"(?i)\b(?:not?|never|false|fail\w*|unreached|diver\w+|nan|inf|oom|time\w*|crash\w*|kill\w*|dnf|max)\b|^0(?:\.0*)?$"
-)
+NEVER = r"(?i)\b(?:not?|never|false|fail\w*|unreached|diver\w+|nan|inf|oom|time\w*|crash\w*|kill\w*|prun\w*|abort\w*|cancel\w*|dnf|max)\b|^0(?:\.0*)?$"
 """Words of an outcome that says that the run did not arrive, whatever stands in the column of the steps."""
 
-OPEN = r"(?i)\b(?:running|pending|queued|reached|converged|arrived|true|yes)\b|^1(?:\.0*)?$"
+OPEN = r"(?i)\b(?:running|pending|queued|scheduled|waiting|reached|converged|arrived|true|yes)\b|^1(?:\.0*)?$"
 """Words of an outcome with which an empty cell is a result that is missing, and no run that did not arrive."""
 
 _DIVERGED = r"(?i)\b(?:diver\w+|nan|inf)\b"

@@ -40,7 +40,7 @@ CELLS = "8 16 32768 0 -1 nan inf OOM N/A - 1e308 1e-308 9e999 4k 1,5 719.1ms 2^2
         (b"a,b\n1,\x00\n", "f.csv must be text, got binary data with NUL bytes"),
         (b"\x89PNG\r\n\x1a\n123", "f.csv must be text such as CSV, got a PNG image"),
         (b"PK\x03\x04abc", "f.csv must be text such as CSV, got a zip archive or an Excel workbook"),
-        (b"PAR1abc", "f.csv must be text such as CSV, got a Parquet file"),
+        (b"PAR1abc", "f.csv must be a whole Parquet file, got a damaged one (it must end with its metadata)"),
         (pickle.dumps([1]), "f.csv must be text such as CSV, got a Python pickle, which is never opened"),
         (b"a,b\n\xff\x01", "f.csv must be text, got bytes that are not (the first at 4)"),
         (b"batch_tokens,tok/s\n", "f.csv must have usable rows below its header line, got none"),
@@ -50,10 +50,13 @@ CELLS = "8 16 32768 0 -1 nan inf OOM N/A - 1e308 1e-308 9e999 4k 1,5 719.1ms 2^2
         (b'{"x": 1,\n"y": 2}', "f.csv must hold measurements over batch size, such as a list of objects with a batch and "
          "a rate or a step time, got an object with the keys x, y"),
         (b"tok/s,x\n1,2\n2,3\n", "f.csv must have a batch column such as batch_tokens, batch_size with seq_len, or "
-         "micro_batch with accum and replicas, got the columns tok/s, x"),
+         "micro_batch with accum and replicas, got the columns tok/s, x: 'tok/s' is a result, but the batch that it was "
+         "measured at is missing; add it as a column"),
         (b"batch_tokens,loss\n1,2\n2,3\n", "f.csv must have a result column (tokens_per_s, tokens_per_s_per_gpu, "
          "step_time_s, samples_per_s, "
-         "steps_per_s, steps_to_target or tokens_to_target), got the columns batch_tokens, loss"),
+         "steps_per_s, steps_to_target or tokens_to_target), got runs with a final loss 'loss' at 2 batches, which tells "
+         "neither a throughput nor the steps to one loss: export the losses of each run by step, or add one of these "
+         "columns"),
         (b"batch_tokens,tok/s\n1,OOM\n2,OOM\n", "f.csv must have a positive number in column 'tok/s' of at least one "
          "row with a batch, got 'OOM' first"),
         (b"batch_tokens,tok/s\nx,1\ny,2\n", "f.csv must have a positive batch in at least one row, got none"),
@@ -66,8 +69,14 @@ def test_a_file_without_a_sweep_is_refused_in_one_sentence(data, sentence):
 
 
 def test_a_file_that_is_too_large_is_refused_with_its_size():
-    with pytest.raises(sweeps.SweepError, match="f.csv must be at most 50 MB, got 50.5 MB"):
+    with pytest.raises(sweeps.SweepError, match="f.csv must be at most 200 MB, got 200.5 MB"):
         sweeps.read(b"a" * (sweeps.MAX_BYTES + 500_000), "f.csv")
+
+
+def test_more_columns_than_a_table_has_are_no_table():
+    header = ",".join(["batch_tokens", "tok/s", *["x"] * 20_000])
+    with pytest.raises(sweeps.SweepError, match="must hold a table"):
+        sweeps.read(f"{header}\n{'1,' * 20_001}1\n".encode(), "f.csv")
 
 
 def test_long_headers_and_many_columns_are_cut_in_the_message():

@@ -21,6 +21,8 @@ def read(text, **answers):
         b"\xef\xbb\xbf" + CSV.encode(),
         CSV.encode("utf-16"),
         CSV.encode("utf-16-be").join([b"\xfe\xff", b""]),
+        CSV.encode("utf-16-be"),
+        CSV.encode("utf-16-le"),
         CSV.replace("\n", "\r\n").encode(),
         CSV.replace("\n", "\r").encode(),
         CSV.replace("tok/s", "\x1b[31mtok/s\x1b[0m").encode(),

@@ -20,7 +20,7 @@ def read(name):
 
 @pytest.mark.parametrize(
     "path",
-    sorted(path for path in SAMPLES.glob("*") if path.name not in ("README.md", "loss_curves.jsonl")),
+    sorted(path for path in SAMPLES.glob("*.*") if path.name not in ("README.md", "loss_curves.jsonl")),
     ids=lambda path: path.name,
 )
 def test_every_sample_reads_without_question_or_problem_and_says_that_it_is_synthetic(path):
