@@ -4,18 +4,19 @@ A file is recognized by the headers of its table. A new kind is one module with 
 `read(frame, name)`, and one entry in READERS.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from bsmath import sweeps
-from bsmath.logs import branch, curves, noise, noise_wide, router
+from bsmath import sweeps, trainers
+from bsmath.logs import branch, curve_columns, curves, noise, noise_wide, router
 from bsmath.logs.branch import BranchLog
 from bsmath.logs.curves import LossCurves
 from bsmath.logs.noise import NoiseLog
 from bsmath.logs.router import RouterLog
-from bsmath.sweeps import RawTable, SweepError, cells, delimited, json_lines, layout, text
+from bsmath.sweeps import RawTable, Sweep, SweepError, cells, delimited, json_lines, layout, parquet, text
 
 READERS = {"noise": noise, "branch": branch, "router": router, "curves": curves}
 """Kinds by name; the first whose `recognizes` accepts the headers reads the file."""
@@ -25,7 +26,7 @@ NAMES = {
     "noise": "noise-scale log",
     "branch": "branch measurement",
     "router": "table of router loads",
-    "curves": "file of loss curves",
+    "curves": "log of runs",
 }
 """Kinds in words."""
 MOST_NAMED = 5
@@ -44,71 +45,118 @@ class Log:
     """Comment lines above the header."""
 
 
-def read(data: bytes, name: str) -> Log | None:
+def read(data: bytes, name: str, progress: Callable | None = None) -> Log | None:
     """The log in a file; None where its table is of no such kind (it may still be a sweep).
+
+    Parameters
+    ----------
+    data : bytes
+        The file.
+    name : str
+        Its name, for messages and for what it says of the run.
+    progress : callable, optional
+        Gets the share that was read, from 0 to 1, and may raise to stop.
 
     Raises
     ------
     SweepError
         Where the file is no text, or is such a log without a usable row; the sentence says why.
     """
-    name = name.strip()[:80] or "file"
+    name = sweeps.short(name)
+    if parquet.recognizes(data):
+        return of_table(parquet.read(data, name, progress), name)
     data = text.clean(data, name)
-    table = _table(data, name)
-    if table is None:
+    if (trainer := trainers.find(data)) is not None:
+        return _printed(trainers.read(data, name, trainer), name, trainer)
+    head = delimited.head(data)
+    if json_lines.recognizes(head):
+        return of_table(json_lines.read(data, name), name)
+    if head.lstrip().startswith(("{", "[")):
+        raw = json_lines.read_list(data, name)
+        return raw and of_table(raw, name, lambda: sweeps.read(data, name))
+    found = layout.find(head)
+    if found is None or _kind([*found.headers, *noise_wide.constants(found.comments)]) is None:
         return None
-    headers, raw = table
-    kind = next((kind for kind, reader in READERS.items() if reader.recognizes(headers)), None)
+    return of_table(delimited.read(data, name, progress=progress), name)
+
+
+def runs_of(data: bytes, name: str, columns: Mapping[str, str | None]) -> LossCurves:
+    """The runs in a table some of whose columns the user maps (header -> a key of `curve_columns.HEADERS`, None for not used).
+
+    Raises
+    ------
+    SweepError
+        Where the table then has no step beside a loss or a rate.
+    """
+    name = sweeps.short(name)
+    listed = json_lines.read_list(data, name) if data.lstrip().startswith((b"[", b"{")) else None
+    raw = listed or sweeps.table(data, name)
+    frame = curve_columns.mapped(raw.frame, columns)
+    record = curves.read(_pointed(frame, raw.decimal), name)
+    told = [
+        replace(column, meaning=columns.get(column.header, column.meaning))
+        for column in curve_columns.described(raw.frame)
+    ]
+    return replace(record, columns=tuple(told))
+
+
+def of_table(raw: RawTable, name: str, as_sweep: Callable[[], Sweep] | None = None) -> Log | None:
+    """The log in rows that were read; None where they are of no such kind. `as_sweep` reads the same rows as a sweep, where that
+    takes more than `sweeps.of_table`."""
+    kind = _kind([*raw.frame.columns, *noise_wide.constants(raw.comments)])
     if kind is None:
         return None
-    raw = raw or delimited.read(data, name)
+    as_sweep = as_sweep or (lambda: sweeps.of_table(raw, name))
     if kind == "curves":
-        return _curves(data, name, raw)
+        return _curves(raw, name, as_sweep)
     if raw.frame.empty:
         raise SweepError(f"{name} must have usable rows below its header line, got none")
-    if kind in IN_DOUBT and IN_DOUBT[kind](raw.frame) and _is_sweep(kind, data, name, raw):
+    if kind in IN_DOUBT and IN_DOUBT[kind](raw.frame) and _is_sweep(kind, raw, as_sweep):
         return None
     given = {"comments": raw.comments} if kind == "noise" else {}
     record = READERS[kind].read(_pointed(raw.frame, raw.decimal), name, **given)
     return Log(kind=kind, record=record, comments=raw.comments)
 
 
-def _table(data: bytes, name: str) -> tuple[list[str], RawTable | None] | None:
-    """The headers of a table, and the table where it had to be read for them; None where there is none."""
-    head = delimited.head(data)
-    if json_lines.recognizes(head):
-        raw = json_lines.read(data, name)
-    elif head.lstrip().startswith(("{", "[")):
-        raw = json_lines.read_list(data, name)
-    else:
-        found = layout.find(head)
-        return found and ([*found.headers, *noise_wide.constants(found.comments)], None)
-    return raw and (list(raw.frame.columns), raw)
+def _kind(headers: list[str]) -> str | None:
+    return next((kind for kind, reader in READERS.items() if reader.recognizes(headers)), None)
 
 
-def _curves(data: bytes, name: str, raw: RawTable) -> Log | None:
+def _printed(raw: RawTable, name: str, trainer: str) -> Log:
+    """The log that a trainer printed: one or more runs, whatever it tells of them."""
+    record = curves.read(raw.frame, name)
+    said = (f"Read as a log of {trainer}.", *raw.comments, *_said(raw))
+    return Log(kind="curves", record=replace(record, problems=(*said, *record.problems)), comments=())
+
+
+def _said(raw: RawTable) -> tuple[str, ...]:
+    """What was wrong with single rows, in sentences."""
+    return tuple(f"Row {one.row:,}: {one.what}; {one.action}." for one in raw.problems[:MOST_NAMED] if one.row)
+
+
+def _curves(raw: RawTable, name: str, as_sweep: Callable[[], Sweep]) -> Log | None:
     """Loss curves; None where the rows are rather results of runs, or rates of one run whose batch changes."""
     try:
         record = curves.read(_pointed(raw.frame, raw.decimal), name)
     except SweepError:
         return None
-    if not record.has_curve:
+    if not record.has_curve and (record.losses or not record.has_rate):
         return None
     if curves.counts_results(raw.frame) or record.runs["batch"].isna().all():
         try:
-            found = sweeps.read(data, name)
+            found = as_sweep()
         except SweepError:
             found = None
         if found is not None and (found.has_steps if curves.counts_results(raw.frame) else found.has_throughput):
             return None
-    said = tuple(f"Row {one.row:,}: {one.what}; {one.action}." for one in raw.problems[:MOST_NAMED])
-    return Log(kind="curves", record=replace(record, problems=said + record.problems), comments=raw.comments)
+    told = {"problems": _said(raw) + record.problems, "columns": curve_columns.described(raw.frame)}
+    return Log(kind="curves", record=replace(record, **told), comments=raw.comments)
 
 
-def _is_sweep(kind: str, data: bytes, name: str, raw: RawTable) -> bool:
+def _is_sweep(kind: str, raw: RawTable, as_sweep: Callable[[], Sweep]) -> bool:
     """Whether a table in doubt is a sweep: it has a result at several batches, which do not only grow through one run."""
     try:
-        found = sweeps.read(data, name).table
+        found = as_sweep().table
     except SweepError:
         return False
     if found["tokens_per_step"].nunique() < 2:

@@ -22,42 +22,63 @@ def steps(rows: pd.DataFrame, run: pd.Series, tokens_per_step: float) -> pd.Seri
 
 
 def sweep(curves, target: float | None, reading) -> Sweep:
-    """One row a run with a batch; see `LossCurves.sweep`."""
+    """Rows of steps, one a run with a batch, and rows of rates, one a run and batch; see `LossCurves.sweep`."""
     found = curves.targets(reading)
-    if found is None:
-        raise SweepError(f"{curves.name} must have a run with a batch and losses that are numbers, got none")
-    target = found.default if target is None else target
-    reading, unit = curves.resolved(reading), curves.batches(reading)[1]
-    runs = curves.runs.to_dict("index")
+    rates = curves.throughput(reading)
+    if found is None and rates.empty:
+        raise SweepError(f"{curves.name} must have a run with a batch, and losses or a rate that are numbers, got none")
+    table, problems = (pd.DataFrame(), []) if found is None else _steps(curves, target or found.default, reading)
+    names = curves.name if found is None else f"{curves.name}, steps to {target or found.default:g}"
+    unit = curves.batches(reading)[1]
+    lost = curves.runs.index.difference([*(rates["row"] - 1), *(table["row"] - 1 if len(table) else ())])
+    problems += _left_out(curves, reading, lost)
+    said = [_problem(sentence, "see the table of runs") for sentence in curves.problems]
+    return Sweep(
+        name=names,
+        table=_joined(table, rates.drop(columns=["left_out"])),
+        batch_unit=unit,
+        columns=(),
+        questions=tuple(curves.questions(reading)),
+        problems=tuple(said + problems),
+        comments=(),
+    )
+
+
+def _steps(curves, target: float, reading) -> tuple[pd.DataFrame, list[Problem]]:
+    """One row a run with a batch and a loss; and what was left out or is doubtful."""
+    runs, unit = curves.runs.to_dict("index"), curves.batches(reading)[1]
     known = [one for one in curves.curves(reading) if one.tokens_per_step > 0]
     begun = [one for one in known if loss_curves.begins_below(one.loss, target)]
     out = {one.run for one in begun} if len(begun) < len(known) else set()
     table = pd.DataFrame([_row(runs[one.run], one, target) for one in known if one.run not in out])
-    problems = [_problem(sentence, "see the table of runs") for sentence in curves.problems]
+    problems = []
     rates = table["learning_rate"]
     tuned = rates.nunique() > 1
     if out:
         what = f"{_runs(len(begun), 'begins', 'begin')} below {target:g} already ({_few(one.label for one in begun)})"
         problems.append(_problem(what, "left out: the steps to it are not known"))
-    without = curves.runs.index.difference([one.run for one in known])
-    problems += _left_out(curves, reading, without) + _doubts(table, target, unit, tuned)
+    problems += _doubts(table, target, unit, tuned)
     if tuned and rates.isna().any():
         names = _few(curves.runs.loc[table.loc[rates.isna(), "row"] - 1, "label"])
         problems.append(_problem(f"{_runs(rates.isna().sum(), 'has', 'have')} no learning rate ({names})", "left out"))
         table = table[rates.notna()]
     if not tuned:
-        table = table.drop(columns=["censored", "steps_run"])
-        table = table[table["steps"].notna() | table["tokens_per_second"].notna()]
+        stopped = table["steps_run"].where(np.isfinite(table["steps_run"]))
+        table = table.drop(columns=["censored", "steps_run"]).assign(stopped_at=stopped)
     optional = [name for name in ("learning_rate", "seed") if table[name].isna().any()]
-    return Sweep(
-        name=f"{curves.name}, steps to {target:g}",
-        table=table.drop(columns=optional).reset_index(drop=True),
-        batch_unit=unit,
-        columns=(),
-        questions=tuple(curves.questions(reading)),
-        problems=tuple(problems),
-        comments=(),
-    )
+    return table.drop(columns=optional), problems
+
+
+def _joined(steps: pd.DataFrame, rates: pd.DataFrame) -> pd.DataFrame:
+    """Both kinds of rows under all columns; each row has a rate or steps."""
+    parts = [part for part in (steps, rates) if len(part)]
+    table = pd.concat(parts, ignore_index=True)
+    for name in ("steps", "tokens_per_second", "step_time"):
+        table[name] = table[name].astype(float) if name in table else np.nan
+    if "censored" in table:
+        table["censored"] = table["censored"].eq(True)
+    empty = [name for name in ("num_devices", "num_params", "seq_len") if name in table and table[name].isna().all()]
+    return table.drop(columns=empty)
 
 
 def missing(curves) -> list[str]:
@@ -84,8 +105,6 @@ def _row(run: dict, curve, target: float) -> dict:
         "row": curve.run + 1,
         "series": run["model"] or ALL_ROWS,
         "tokens_per_step": curve.tokens_per_step,
-        "tokens_per_second": run["tokens_per_second"],
-        "step_time": curve.tokens_per_step / run["tokens_per_second"],
         "steps": found.steps,
         "learning_rate": run["learning_rate"] if run["learning_rate"] > 0 else np.nan,
         "seed": run["seed"],
@@ -104,13 +123,15 @@ def _doubts(table: pd.DataFrame, target: float, unit: str, tuned: bool) -> list[
         what = (
             f"{len(lost):,} of {_runs(len(table), 'never', 'never')} reach{'es' if len(lost) == 1 else ''} {target:g}"
         )
-        action = "kept: each counts as more steps than any run that arrived" if tuned else "left out of the fit"
+        each = "it" if len(lost) == 1 else "each"
+        bounds = f"kept: the fit must lie above where {each} ended" if ended < len(lost) else "left out of the fit"
+        action = "kept: each counts as more steps than any run that arrived" if tuned else bounds
         said.append(_problem(what + (f", {ended:,} diverged" if ended else ""), action))
     arrived = set(table.loc[~table["censored"], "tokens_per_step"])
     none = sorted(set(table["tokens_per_step"]) - arrived)
     if none:
         sizes = _few(f"{size:,.0f}" for size in none)
-        said.append(_problem(f"no run at {sizes} {unit} per step reaches {target:g}", "left out of the fit"))
+        said.append(_problem(f"no run at {sizes} {unit} per step reaches {target:g}", "no point of the fit"))
     share = (table["resolution"] / table["steps"]).dropna()
     if len(share) and share.median() > COARSE:
         median = share.median()

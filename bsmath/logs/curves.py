@@ -1,4 +1,5 @@
-"""Loss curves of several runs, from one file or from one file a run: the steps at which each reaches a target, as a sweep."""
+"""Logs of several runs, from one file or from one file a run -> a sweep: the steps at which each loss reaches a target, and the
+rate at which its steps were done."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -7,15 +8,17 @@ import numpy as np
 import pandas as pd
 
 from bsmath import loss_curves
-from bsmath.logs import curve_headers, curve_sweep, curve_table
+from bsmath.logs import curve_headers, curve_overview, curve_rates, curve_sweep, curve_table, run_rates
 from bsmath.logs.curve_headers import LOSSES
 from bsmath.logs.kept import kept
 from bsmath.loss_curves import TargetRange
-from bsmath.sweeps import Question, Sweep, SweepError, columns
+from bsmath.sweeps import Column, Question, Sweep, SweepError, columns
 
 LEAST_POINTS = 3
 """Places of a run from which its losses are a curve and not the result of a sweep."""
-EDITABLE = ("batch", "learning_rate", "seed")
+LEAST_RATES = 5
+"""Logged steps of a run from which its rates are a log and not a few repeats."""
+EDITABLE = ("batch", "seq_len", "num_devices", "learning_rate", "seed", "model")
 """What can be corrected of a run."""
 LIKELY_TOKENS = 16_384
 """Bare batches of which half are this large are more likely in tokens: few runs have that many sequences."""
@@ -35,6 +38,8 @@ class Reading:
     """Tokens per sequence, where the file does not say it. [tokens]"""
     batch_unit: str = ""
     """"tokens" or "sequences" where the file does not say what its batch counts."""
+    num_devices: int | None = None
+    """Devices of a job, where the log gives its rate per device and does not say how many there were."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -59,15 +64,19 @@ class Curve:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LossCurves:
-    """The loss curves of one or several files."""
+    """The logs of runs in one or several files."""
 
     name: str
     """The file's name, or what the files have in common."""
     runs: pd.DataFrame
     """One row a run: label, batch, batch_in (what it counts: "tokens", "sequences" or ""), tokens_per_step (where the tokens
-    by step tell it), learning_rate, seed, seq_len, model, tokens_per_second; nan where not known."""
+    by step or the rate tell it), learning_rate, seed, seq_len, model, and what `run_rates.BESIDE` names; nan where not known."""
     points: pd.DataFrame
     """One row a run and step: run (row of `runs`), step, tokens, samples, training, validation (losses, inf where no number)."""
+    rates: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(run_rates.COLUMNS)))
+    """One row a run and batch: how fast its steps were (see `run_rates.rates`)."""
+    columns: tuple[Column, ...] = ()
+    """What each column of a table was taken for; empty where a trainer printed the log."""
     problems: tuple[str, ...] = field(default=())
     """What was assumed and what could not be used, in sentences."""
 
@@ -79,12 +88,17 @@ class LossCurves:
     @property
     def has_curve(self) -> bool:
         """Whether some run has losses at several places; else the rows are results of runs."""
-        return bool(self.points.groupby("run").size().max() >= LEAST_POINTS)
+        return bool(self.points.groupby("run").size().max() >= LEAST_POINTS)  # of no runs that is nan
+
+    @property
+    def has_rate(self) -> bool:
+        """Whether some run's log tells a rate over several steps."""
+        return bool((self.rates["count"] + self.rates["left_out"] >= LEAST_RATES).any())
 
     @kept
     def resolved(self, reading: Reading = Reading()) -> Reading:
         """The reading with its defaults filled in."""
-        loss = reading.loss if reading.loss in self.losses else self.losses[0]
+        loss = reading.loss if reading.loss in self.losses else next(iter(self.losses), "training")
         usual = "none" if loss == "validation" else "window"
         return replace(reading, loss=loss, smoothing=reading.smoothing or usual)
 
@@ -99,15 +113,30 @@ class LossCurves:
     @kept
     def batches(self, reading: Reading = Reading()) -> tuple[pd.Series, str]:
         """The batch of each run, and its unit: "tokens", or "sequences" where some run's tokens are not known."""
-        runs, ratio = self.runs, self.ratio()
-        per = runs["seq_len"].fillna(reading.seq_len or np.nan)
-        if ratio is not None:
-            per = per.fillna(ratio)
-        in_tokens = runs["batch_in"].eq("tokens") | runs["batch_in"].eq("") & (self._unit(reading) == "tokens")
-        tokens = runs["tokens_per_step"].fillna((runs["batch"] * per).where(~in_tokens, runs["batch"]))
+        runs = self.runs
+        tokens = runs["tokens_per_step"].fillna(runs["batch"] * self.tokens_each(reading))
         if tokens.notna().eq(runs["batch"].notna() | runs["tokens_per_step"].notna()).all():
             return tokens, "tokens"
         return runs["batch"], "sequences"
+
+    @kept
+    def tokens_each(self, reading: Reading = Reading()) -> pd.Series:
+        """Tokens of one unit of each run's batch: 1 where it is in tokens, else those of a sequence; nan where not known."""
+        each = self.runs["seq_len"].fillna(reading.seq_len or np.nan)
+        if (ratio := self.ratio()) is not None:
+            each = each.fillna(ratio)
+        counted = self.runs["batch_in"]
+        return each.mask(counted.eq("tokens") | counted.eq("") & (self._unit(reading) == "tokens"), 1.0)
+
+    @kept
+    def throughput(self, reading: Reading = Reading()) -> pd.DataFrame:
+        """The rate of each run and batch in tokens per second (see `curve_rates.throughput`)."""
+        return curve_rates.throughput(self, reading)
+
+    @kept
+    def overview(self, reading: Reading = Reading()) -> pd.DataFrame:
+        """What each run was and did (see `curve_overview.overview`)."""
+        return curve_overview.overview(self, reading)
 
     @kept
     def questions(self, reading: Reading = Reading()) -> list[Question]:
@@ -120,6 +149,9 @@ class LossCurves:
         if self.batches(replace(reading, seq_len=None))[1] == "sequences":
             text = "How many tokens has a sequence? The files do not say it; 1 counts the batch in samples."
             asked.append(Question(key="seq_len", text=text, choices=(), default=None))
+        if self.rates["kind"].str.endswith("/device").any() and runs["num_devices"].isna().any():
+            text = "On how many devices did a run go? The logs give tok/s per device and do not say it."
+            asked.append(Question(key="num_devices", text=text, choices=(), default="1"))
         return asked
 
     @kept
@@ -164,9 +196,10 @@ class LossCurves:
         return curve_sweep.missing(self)
 
     def with_runs(self, edits: pd.DataFrame) -> "LossCurves":
-        """The same with other batches, learning rates or seeds: one row a run, as in `runs`."""
+        """The same with other values of what is EDITABLE: one row a run, as in `runs`."""
         runs = self.runs.copy()
-        for name in EDITABLE:
+        runs["model"] = edits["model"].fillna("").astype(str).str.strip().str[:60]
+        for name in EDITABLE[:-1]:
             values = pd.to_numeric(edits[name], errors="coerce")
             runs[name] = values.where((values > 0) | (values == 0) & (name == "seed")).to_numpy(float)
         changed = ~(runs["batch"].eq(self.runs["batch"]) | runs["batch"].isna() & self.runs["batch"].isna())
@@ -185,18 +218,20 @@ class LossCurves:
 
 
 def recognizes(headers: list[str]) -> bool:
-    """Whether columns hold a loss and the place in a run."""
+    """Whether columns hold the place in a run, and a loss or a rate."""
     frame = curve_headers.unfolded(pd.DataFrame(columns=headers))
     found = {meaning for meaning, names in curve_headers.meanings(list(frame.columns)).items() if names}
-    return bool(found & set(curve_headers.PLACES)) and bool(found & set(LOSSES))
+    if not found & set(curve_headers.PLACES):
+        return False
+    return bool(found & set(LOSSES)) or bool(run_rates.kinds(frame))
 
 
 def read(frame: pd.DataFrame, name: str) -> LossCurves:
     """The runs in a table of text or numbers."""
-    runs, points, said = curve_table.runs_and_points(curve_headers.unfolded(frame), name)
-    if points.empty:
-        raise SweepError(f"{name} must have rows with a step and a loss, got none")
-    return LossCurves(name=name, runs=runs, points=points, problems=tuple(dict.fromkeys(said)))
+    runs, points, rates, said = curve_table.tables(curve_headers.unfolded(frame), name)
+    if points.empty and rates.empty:
+        raise SweepError(f"{name} must have rows with a step and a loss or a rate, got none")
+    return LossCurves(name=name, runs=runs, points=points, rates=rates, problems=tuple(dict.fromkeys(said)))
 
 
 def counts_results(frame: pd.DataFrame) -> bool:
@@ -213,10 +248,13 @@ def joined(found: Iterable[LossCurves]) -> LossCurves:
         return found[0]
     first = np.cumsum([0, *(len(one.runs) for one in found)])
     points = [one.points.assign(run=one.points["run"] + start) for one, start in zip(found, first, strict=False)]
+    rates = [one.rates.assign(run=one.rates["run"] + start) for one, start in zip(found, first, strict=False)]
     said = [sentence for one in found for sentence in one.problems]
     return LossCurves(
         name=f"{len(found)} files",
         runs=pd.concat([one.runs for one in found], ignore_index=True),
         points=pd.concat(points, ignore_index=True),
+        rates=pd.concat(rates, ignore_index=True),
+        columns=tuple({column.header: column for one in reversed(found) for column in one.columns}.values()),
         problems=tuple(dict.fromkeys(said)),
     )

@@ -50,7 +50,7 @@ def numbers(frame: pd.DataFrame, header: str | None) -> pd.Series:
 def groups(frame: pd.DataFrame, headers: dict[str, str]) -> pd.Series:
     if "group" not in headers:
         return pd.Series(ALL, index=frame.index)
-    names = frame[headers["group"]].fillna(ALL).astype(str).str.strip()
+    names = frame[headers["group"]].astype(object).fillna(ALL).astype(str).str.strip()
     return names.where(~names.str.lower().isin(("", "all", "total", "global", "model")), ALL)
 
 

@@ -94,8 +94,10 @@ def test_what_is_said_of_one_run_or_of_several_is_grammatical_and_says_what_happ
     assert "1 of 5 runs never reaches 2.4: kept" in whats(tuned)
     assert "1 run has no learning rate" in whats(tuned)
     one_rate = record(pd.concat([run(64).iloc[:10], run(256), run(1024), run(4096)])).sweep(2.4)
-    assert "1 of 4 runs never reaches 2.4: left out of the fit" in whats(one_rate) and "kept" not in whats(one_rate)
-    assert len(one_rate.table) == 3
+    assert "1 of 4 runs never reaches 2.4: kept: the fit must lie above where it ended" in whats(one_rate)
+    assert one_rate.table["steps"].count() == 3 and one_rate.table["stopped_at"].dropna().tolist() == [
+        run(64)["step"].iloc[9]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -311,7 +313,7 @@ def test_the_public_grid_dropped_at_once_is_a_grid_of_batch_and_rate():
         pytest.skip("the public data are not on this machine")
     found = curves.joined(logs.read(path.read_bytes(), path.name).record for path in sorted(REAL.glob("*.jsonl")))
     made = found.sweep()
-    assert made.batch_unit == "tokens" and len(made.table) == 40
+    assert made.batch_unit == "tokens" and len(made.tuning) == 40 and made.table["tokens_per_second"].count() == 40
     assert sorted(made.table["tokens_per_step"].unique()) == [256 * size for size in (1, 64, 128, 256, 1024)]
     assert made.table.groupby("tokens_per_step")["learning_rate"].nunique().eq(8).all()
     best = sweeps.best_rates(found.sweep(1.6), sweeps.ALL_ROWS).dropna(subset="steps")
