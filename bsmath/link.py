@@ -28,6 +28,9 @@ VIEW_CHOICES = {
 RESERVED = ("embed", "embed_options")
 """Parameters that belong to the server."""
 
+DATA = "data"
+"""The parameter that holds shared data (see `bsmath.shared`)."""
+
 MOST_PROBLEMS = 5
 """Sentences shown about one address; the rest is counted."""
 
@@ -50,8 +53,8 @@ class View:
             checks.one_of(name, getattr(self, name), known)
 
 
-def to_query(scenario: Scenario, view: View) -> dict[str, str]:
-    """The link as parameters: the version, and what differs from its defaults."""
+def to_query(scenario: Scenario, view: View, data: str = "") -> dict[str, str]:
+    """The link as parameters: the version, what differs from its defaults, and shared data as text."""
     query = {"v": str(VERSION)}
     default = Scenario()
     for name in FIELDS:
@@ -62,7 +65,7 @@ def to_query(scenario: Scenario, view: View) -> dict[str, str]:
     for name, (usual, *_) in VIEW_CHOICES.items():
         if getattr(view, name) != usual:
             query[name] = getattr(view, name)
-    return query
+    return query | ({DATA: data} if data else {})
 
 
 def from_query(query: Mapping[str, str]) -> tuple[Scenario, View, list[str]]:
@@ -84,7 +87,7 @@ def from_query(query: Mapping[str, str]) -> tuple[Scenario, View, list[str]]:
                 view = dataclasses.replace(view, **{name: query[name]})
             except ValueError as error:
                 problems.append(f"{_short(str(error))}; its default is used.")
-    known = {"v", *FIELDS, *VIEW_CHOICES, *RESERVED}
+    known = {"v", DATA, *FIELDS, *VIEW_CHOICES, *RESERVED}
     problems += [f"Unknown parameter {_short(name)!r} was left out." for name in query if name not in known]
     if len(problems) > MOST_PROBLEMS:
         problems[MOST_PROBLEMS:] = [f"{len(problems) - MOST_PROBLEMS} more values of this link could not be used."]

@@ -42,6 +42,8 @@ class Measurement:
     """Parameters, if the file names one number for the series."""
     batch_unit: str = "tokens"
     """"tokens", or "sequences" where the tokens per sequence are not known."""
+    source: str = ""
+    """Key of the loaded sweep that it belongs to, where several are."""
     tuning: pd.DataFrame | None = None
     """The best learning rate of each batch and how sure it is (see `tuned.best_rates`), where the points are taken there."""
 

@@ -41,6 +41,7 @@ def steps_of(sweep: Sweep, series: str) -> MeasuredSteps:
         wrong = hyperbola_search.absurd(arrived["tokens_per_step"], arrived["steps"])
         said += _named(arrived[wrong])
         arrived = arrived[~wrong]
+        rows = _on_steps(rows)
         points = _with_stopped(rows, arrived, series)
     else:
         points = sweeps.at_best_rates(best)
@@ -67,6 +68,12 @@ def steps_of(sweep: Sweep, series: str) -> MeasuredSteps:
         )
     said += _rates(best)
     return MeasuredSteps(points=points, fit=fit, identified=identified, verdict=" ".join([verdict, *said]), tuning=best)
+
+
+def _on_steps(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows without those that have a rate and say nothing of steps: they are no runs that did not arrive."""
+    silent = rows["steps"].isna() & rows["tokens_per_second"].notna()
+    return rows[~silent | rows["stopped_at"].notna()] if "stopped_at" in rows else rows[~silent]
 
 
 def _mostly_stopped(rows: pd.DataFrame) -> pd.Series:

@@ -1,34 +1,37 @@
-"""Upload: read a sweep, show what was recognized, let it be corrected, fit each series and lay it over the theory."""
+"""Upload: read logs and sweeps, show what was recognized, let it be corrected, fit each series and lay it over the theory."""
 
 import streamlit as st
 
 from bsmath import sweeps
-from pages.ui import crossed, curves, harness, here, loaded, measure, shell, state, tables, uploads
+from pages.ui import contrast, crossed, curves, harness, here, loaded, measure, sharing, shell, state, tables, uploads
 
 scenario = state.scenario()
 shell.frame(scenario, "pages/upload.py")
 
 uploads.choose()
+uploads.unmapped()
 uploads.logs(scenario)
 curves.section()
 sweep = loaded.sweep()
 if sweep is None:
     if not loaded.logs_loaded() and crossed.now() is None:
         st.markdown(
-            "**Drop a CSV of one benchmark sweep, of steps to a target loss, or of both; the loss curves of several runs; or a "
-            "noise-scale log, a branched run, the loads of a router.** Column names may be yours; separator, decimal comma and "
-            "units in headers are found. The fit then appears on the Throughput and Critical batch pages, over the theory. The file stays in this session: nothing is "
-            "stored on the server, nothing enters the link but numbers that you choose to use."
+            "**Drop the logs of your runs, a benchmark sweep, steps to a target loss; or a noise-scale log, a branched run, the loads of a "
+            "router.** Trainers' logs are known by their lines, tables by their headers, which may be yours. The fit then appears on the "
+            "Throughput and Critical batch pages, over the theory. The file stays in this session: nothing is stored on the server, and "
+            "nothing enters the link but what you choose."
         )
         st.subheader("A template", anchor=False)
         st.code(sweeps.TEMPLATE, language=None)
     harness.section(scenario)
     st.stop()
 
+uploads.overview()
 uploads.summary(sweep)
 uploads.questions()
+uploads.columns(sweep)
 uploads.problems(sweep)
-uploads.series(sweep)
+uploads.series()
 
 for quantity, title, page in (
     ("tokens_per_second", "Throughput", "pages/throughput.py"),
@@ -38,6 +41,7 @@ for quantity, title, page in (
     if found:
         st.subheader(title, anchor=False)
         uploads.figure(scenario, found, quantity)
+        contrast.section(found)
         measure.fits(scenario, found)
         for one in found:
             here.tuning(one)
@@ -45,5 +49,5 @@ for quantity, title, page in (
 
 st.subheader("Every series", anchor=False)
 st.dataframe(tables.every_series(loaded.every_measurement()), hide_index=True)
-uploads.columns(sweep)
+sharing.section(scenario)
 harness.section(scenario)

@@ -1,9 +1,12 @@
-"""Loaded loss curves and the target that makes a sweep of them; the sweep then is the loaded one on every page."""
+"""Loaded logs of runs and the target that makes a sweep of their losses; the sweep is then one of those that are loaded."""
 
 from dataclasses import dataclass, field, replace
 
-from bsmath.logs.curves import LossCurves, Reading
-from bsmath.sweeps import Question
+from bsmath import logs
+from bsmath.intake import RunFile
+from bsmath.logs import curve_columns
+from bsmath.logs.curves import LossCurves, Reading, joined
+from bsmath.sweeps import Question, SweepError
 from pages.ui import loaded, state
 
 
@@ -17,8 +20,12 @@ class Crossed:
     """The user's answers."""
     target: float | None = None
     """The loss to which steps are counted [nats/token]; None where no curve has one."""
+    files: tuple[RunFile, ...] = ()
+    """Where they came from."""
+    columns: dict[str, str | None] = field(default_factory=dict)
+    """What the user says that columns of their tables hold."""
     edits: int = 0
-    """Corrections of the table of runs so far."""
+    """Corrections of the tables so far."""
 
 
 def now() -> Crossed | None:
@@ -26,10 +33,44 @@ def now() -> Crossed | None:
     return loaded.memory()["curves"]
 
 
-def take(record: LossCurves) -> None:
-    """New curves at their own target; where the sequence length is open, the scenario's is taken and shown as a question."""
+def take(files: tuple[RunFile, ...]) -> None:
+    """Further runs beside those that are loaded; a file of a known name takes the place of the old one."""
+    names = {one.name for one in files}
+    kept = now().files if now() else ()
+    _join((*(one for one in kept if one.name not in names), *files))
+
+
+def _join(files: tuple[RunFile, ...], wanted: dict[str, str | None] | None = None) -> None:
+    """The runs of these files at their own target; where the sequence length is open, the scenario's is taken and shown as a question."""
+    record = joined(one.record for one in files)
     asked = any(question.key == "seq_len" for question in record.questions())
-    _cross(Crossed(record=record, reading=Reading(seq_len=state.scenario().seq_len if asked else None)))
+    reading = Reading(seq_len=state.scenario().seq_len if asked else None)
+    _cross(
+        Crossed(
+            record=record, reading=reading, files=files, columns=wanted or {}, edits=now().edits + 1 if now() else 0
+        )
+    )
+
+
+def mapping() -> dict:
+    """A data editor over the columns of the tables of runs; each edit reads these tables again."""
+    key = f"run_columns_{now().edits}"
+    return {"key": key, "on_change": _read_columns, "args": (key,)}
+
+
+def _read_columns(key: str) -> None:
+    headers = [column.header for column in now().record.columns]
+    wanted = dict(now().columns)
+    for row, cells in loaded.held(key)["edited_rows"].items():
+        wanted[headers[int(row)]] = cells["meaning"] if cells["meaning"] in curve_columns.HEADERS else None
+    try:
+        files = tuple(
+            replace(one, record=logs.runs_of(one.data, one.name, wanted)) if one.data else one for one in now().files
+        )
+    except SweepError as error:
+        loaded.memory()["curves"] = replace(now(), edits=now().edits + 1)
+        return state.say(f"{error}; what it was taken for before is kept.")
+    _join(files, wanted)
 
 
 def _cross(new: Crossed) -> None:
@@ -37,10 +78,15 @@ def _cross(new: Crossed) -> None:
     found = new.record.targets(new.reading)
     if new.target is None or not (found and found.low <= new.target <= found.high):
         new = replace(new, target=found and found.default)
-    made = new.record.sweep(new.target, new.reading) if found else None
-    series = made.series if made else ()
-    shown = tuple(name for name in loaded.shown_series() if name in series) or series[:1]
-    loaded.memory().update(sweep=made, source=None, answers={}, questions={}, shown=shown, fits={}, curves=new)
+    loaded.memory()["curves"] = new
+    try:
+        made = new.record.sweep(new.target, new.reading)
+    except SweepError:  # no batch, or neither losses nor rates: the table of runs says what is missing
+        if loaded.RUNS in loaded.entries():
+            loaded.remove(loaded.RUNS)
+            loaded.memory()["curves"] = new
+        return
+    loaded.put(loaded.Loaded(sweep=made, rates_name=new.record.name), loaded.RUNS)
 
 
 def target(key: str) -> dict:

@@ -1,16 +1,20 @@
-"""The section of the Upload page on loss curves: the chart with the target, the runs, and what reaches the target where."""
+"""The section of the Upload page on logs of runs: what each was, the loss curves with the target, and what reaches it where."""
 
 import streamlit as st
 
 from bsmath import loss_curves
+from bsmath.logs import curve_columns
 from bsmath.logs.curve_headers import LOSSES
 from bsmath.logs.curves import EDITABLE
+from bsmath.sweeps import Sweep
 from pages.charts.loss_curves import curves_figure
-from pages.ui import crossed, loaded, shell, tables, text
+from pages.ui import crossed, loaded, shell, tables, text, uploads
 from pages.ui.crossed import Crossed
 
 HEIGHT = 240
-"""Pixels of the table of runs."""
+"""Most pixels of the table of runs."""
+ROW = 35
+"""Pixels of one of its rows."""
 PLACES = 60
 """Places of the slider over the targets."""
 SHOWN = {
@@ -27,11 +31,14 @@ def section() -> None:
     now = crossed.now()
     if now is None:
         return
-    st.subheader(f"Loss curves: {text.plain(now.record.name)}", anchor=False)
+    st.subheader(f"Logs of runs: {text.plain(now.record.name)}", anchor=False)
     st.markdown(_answer(now))
     for sentence in now.record.missing():
         st.info(text.plain(sentence))
     _questions(now)
+    _runs(now)
+    if not now.record.losses:
+        return
     along = _how(now)
     _target(now)
     left, right = st.columns([3, 2])
@@ -39,15 +46,35 @@ def section() -> None:
         _chart(now, along)
     with right:
         _reached()
-    _runs(now)
 
 
 def _answer(now: Crossed) -> str:
-    """How many runs and batches reach the target, in a sentence."""
-    sweep, sizes = loaded.sweep(), now.record.batches(now.reading)[0].dropna()
+    """What the runs tell of the rate, and how many of them reach the target, in a sentence or two."""
+    sweep, sizes = loaded.sweep(loaded.RUNS), now.record.batches(now.reading)[0].dropna()
     runs, batches = text.plural(len(now.record.runs), "run"), text.plural(sizes.nunique(), "batch size")
     if sweep is None:
-        return f"{runs}, {batches}: nothing can be counted to a target yet."
+        return f"{runs}, {batches}: nothing can be counted yet."
+    return " ".join(filter(None, (_fast(now), _arrived(now, sweep, runs, batches))))
+
+
+def _fast(now: Crossed) -> str:
+    """The range of the measured rates; empty where none was logged."""
+    rates = now.record.throughput(now.reading)
+    if rates.empty:
+        return ""
+    out = int(rates["left_out"].sum())
+    warm = f"{text.plural(out, 'logged step')} of warm-up left out" if out else "nothing left out as warm-up"
+    sizes = text.plural(rates["tokens_per_step"].nunique(), "batch size")
+    return (
+        f"**Throughput at {sizes}: {text.span(rates['tokens_per_second'].min(), rates['tokens_per_second'].max(), text.rate)}**, the median "
+        f"of {int(rates['count'].sum()):,} logged steps, {warm}."
+    )
+
+
+def _arrived(now: Crossed, sweep: Sweep, runs: str, batches: str) -> str:
+    """How many runs and batches reach the target; empty where there is none."""
+    if now.target is None:
+        return ""
     arrived = sweep.table[sweep.table["steps"].notna()]
     reached = arrived["tokens_per_step"].nunique()
     fitted = (
@@ -117,6 +144,8 @@ def _chart(now: Crossed, along: str) -> None:
 def _reached() -> None:
     """Batch, best rate, steps, and what never arrived; without rates the steps alone."""
     for one in loaded.measurements("steps"):
+        if one.source != loaded.RUNS:
+            continue
         if one.tuning is not None:
             st.dataframe(tables.tuning(one.tuning)[list(SHOWN)].rename(columns=SHOWN), hide_index=True)
         else:
@@ -124,17 +153,29 @@ def _reached() -> None:
 
 
 def _runs(now: Crossed) -> None:
-    """Every run with what it was taken for; batch, rate and seed are corrected in place."""
-    st.caption("Batch, rate and seed come from columns, else from names. Click a cell to correct it.")
-    sizes, unit = now.record.batches(now.reading)
-    named = {"label": "Run", "batch": "Batch, as named", "learning_rate": "Peak learning rate", "seed": "Seed"}
+    """Every run with what it was taken for; what a log did not say is typed in place, and what it said is corrected."""
+    st.caption(
+        "Batch, sequence length, devices, rate and seed come from the log, its first lines or its name. Click a cell to correct it or to fill it in; "
+        "runs of another group become a series of their own."
+    )
+    unit = now.record.batches(now.reading)[1]
+    shown = tables.runs(now.record.overview(now.reading), unit)
     st.data_editor(
-        now.record.runs[["label", *EDITABLE]].assign(size=sizes),
+        shown,
         hide_index=True,
-        height=HEIGHT,
-        disabled=["label", "size"],
-        column_config=named | {"size": f"Batch [{unit} per step]"},
+        height=min(HEIGHT, ROW * (len(shown) + 1) + 3),
+        disabled=[name for name in shown if name not in EDITABLE],
+        column_config=tables.RUN_COLUMNS | {"tokens_per_step": f"B [{unit} per step]"},
         **crossed.editor(),
     )
-    for sentence in now.record.problems:
-        st.caption(text.plain(sentence))
+    if now.record.columns:
+        shell.folded("What each column was taken for", "run_columns", _columns, now)
+    if now.record.problems:
+        with st.expander(f"How the logs were read: {text.plural(len(now.record.problems), 'note')}"):
+            st.markdown("\n".join(f"- {text.plain(sentence)}" for sentence in now.record.problems))
+
+
+def _columns(now: Crossed) -> None:
+    """The columns of tables of runs; a wrong meaning is corrected in place."""
+    meanings = {meaning: said for meaning, (_, said) in curve_columns.HEADERS.items()}
+    uploads.column_editor(tables.columns(now.record.columns).drop(columns="unit"), meanings, [], crossed.mapping())

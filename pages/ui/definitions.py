@@ -10,7 +10,7 @@ from bsmath.outlook import Outlook
 from bsmath.quantities import parse_number
 from bsmath.scenario import RANGES, Scenario
 from pages.charts.measured import measured_figure
-from pages.ui import loaded, shell, text
+from pages.ui import shell, text
 
 DRAWN = ("85M", "302M", "1.2B")
 """Published models in the chart: more bands would hide each other."""
@@ -133,8 +133,7 @@ def _measured(found: list[Measurement], optimal_batch: float) -> None:
     """The user's fits by each definition, as far as they identify a critical batch in tokens."""
     if not found:
         return
-    sweep = loaded.sweep()
-    if sweep is not None and sweep.batch_unit != "tokens":
+    if any(one.batch_unit != "tokens" for one in found):
         st.caption(
             "Your steps to a target count the batch in sequences, not in tokens, so B_opt does not apply to them."
         )

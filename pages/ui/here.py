@@ -80,8 +80,7 @@ def _table(values: list[Value]) -> None:
 
 def _own() -> list[Value]:
     """What the loaded data say of the critical batch, what they identify first."""
-    in_tokens = loaded.sweep() is not None and loaded.sweep().batch_unit == "tokens"
-    fits = [one.fit for one in loaded.measurements("steps") if one.identified] if in_tokens else []
+    fits = [one.fit for one in loaded.measurements("steps") if one.identified and one.batch_unit == "tokens"]
     logs = {one.kind: one.record for one in loaded.logs_loaded() if not loaded.is_shipped(one)}
     branches = logs["branch"].branches if "branch" in logs else ()
     found = comparison.values(fits[0] if fits else None, logs.get("noise"), branches)
@@ -95,7 +94,7 @@ def _not_comparable() -> None:
             st.caption(f"Your noise-scale log counts in {one.record.unit}, not in tokens, and cannot be compared.")
         elif one.kind == "noise" and not one.record.has_parts:
             st.caption("Your noise-scale log has the ratio alone, without an average to compare.")
-    if loaded.measurements("steps") and loaded.sweep().batch_unit != "tokens":
+    if any(one.batch_unit != "tokens" for one in loaded.measurements("steps")):
         st.caption("Your steps to a target count the batch in sequences, not in tokens, and cannot be compared.")
 
 

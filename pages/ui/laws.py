@@ -10,7 +10,7 @@ from bsmath.measured import Measurement
 from bsmath.outlook import Outlook
 from bsmath.scenario import Scenario
 from pages.charts.laws import laws_figure
-from pages.ui import loaded, shell, state, text
+from pages.ui import shell, state, text
 
 INSIDE = {True: "yes", False: "no", None: "not known"}
 SYMBOLS = {"num_params": "N", "tokens": "D", "compute": "C", "loss": "L"}
@@ -111,7 +111,7 @@ def reading(loss: float | None, over: str) -> str:
 def measured(found: list[Measurement]) -> tuple[list[tuple[str, float, float, float]], str]:
     """The measured critical batches with their intervals, and why some are not shown."""
     known = [one for one in found if one.fit is not None and one.identified]
-    if known and loaded.sweep().batch_unit != "tokens":
+    if known and any(one.batch_unit != "tokens" for one in known):
         return [], "Your steps to a target count the batch in sequences, not in tokens, and are not in the chart."
     levels = []
     for one in known:

@@ -1,32 +1,63 @@
-"""What is loaded in this session: a sweep with its bytes, the answers to its questions, its series and their fits; and logs.
+"""What is loaded in this session: sweeps with the files that they came from, their series and fits; and logs.
 
-Files come in through `loading`; loss curves, and the target that makes a sweep of them, are the business of `crossed`. The
-bytes stay in memory, so that an answer or a correction reads them again; they leave with the session.
+Files come in through `loading`; logs of runs, and the target that makes a sweep of them, are the business of `crossed`; answers and
+corrections that of `mapping`. The bytes stay in memory, so that an answer reads them again; they leave with the session.
 """
+
+from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
-from bsmath import logs, measured, shipped, sweeps
+from bsmath import logs, measured, shared, shipped, sweeps
 from bsmath.logs import Log
 from bsmath.measured import Measurement
 from bsmath.sweeps import Question, Sweep, SweepError
 from pages.ui import state, text
+
+MOST_SWEEPS = 8
+"""Sweeps that are kept; the oldest leaves when another comes."""
+MOST_SHOWN = 4
+"""Series over the theory: more cannot be told apart."""
+RUNS = "runs"
+"""Key of the sweep that is made of the logs of runs."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Loaded:
+    """One loaded sweep."""
+
+    sweep: Sweep
+    """As it is read now; its name is the user's to change."""
+    files: tuple[tuple[str, bytes], ...] = ()
+    """Names and bytes of its files; empty where it has none to read again."""
+    answers: dict = field(default_factory=dict)
+    """Answers and corrections of the user (see `sweeps.read`)."""
+    questions: dict[str, Question] = field(default_factory=dict)
+    """What the files left open, answered or not, so that an answer can be changed."""
+    rates_name: str = ""
+    """What to call its rates, where its name speaks of steps."""
+    renamed: bool = False
+    """Whether the user gave the name, which then outlives another reading."""
 
 
 def memory() -> dict:
     """Everything that is loaded, by name; other modules of this layer read and write it through this."""
     if "loaded" not in st.session_state:
         st.session_state.loaded = {
-            "sweep": None,
-            "source": None,
-            "answers": {},
-            "questions": {},
+            "sweeps": {},
+            "chosen": None,
             "shown": (),
             "fits": {},
             "padding": 0.0,
             "logs": {},
             "curves": None,
+            "pending": None,
+            "unmapped": (),
+            "share": False,
+            "in_link": (),
+            "count": 0,
         }
+        _take_link()
     return st.session_state.loaded
 
 
@@ -36,13 +67,160 @@ def held(key: str):
 
 
 def forget() -> None:
-    """Drop the loaded data."""
+    """Drop the loaded data, those of the link included."""
     del st.session_state["loaded"]
+    state.share("")
 
 
-def sweep() -> Sweep | None:
-    """The sweep that is loaded."""
-    return memory()["sweep"]
+# --- sweeps
+
+
+def entries() -> dict[str, Loaded]:
+    """The loaded sweeps by key, in the order in which they came."""
+    return memory()["sweeps"]
+
+
+def chosen() -> str | None:
+    """Key of the sweep whose columns and problems are shown."""
+    return memory()["chosen"]
+
+
+def sweep(key: str | None = None) -> Sweep | None:
+    """A loaded sweep, by default the chosen one; None where there is none."""
+    found = entries().get(key or chosen())
+    return found and found.sweep
+
+
+def put(new: Loaded, key: str | None = None) -> str:
+    """Keep a sweep under its key, or as a further one; the first of its series is shown."""
+    has = memory()
+    if key is None:
+        has["count"] += 1
+        key = str(has["count"])
+    old = has["sweeps"].get(key)
+    if old is not None and old.renamed:
+        new = replace(new, sweep=replace(new.sweep, name=old.sweep.name), renamed=True)
+    names = {each.sweep.name for other, each in has["sweeps"].items() if other != key}
+    new = replace(new, sweep=_named(new.sweep, names))
+    others = dict(list(has["sweeps"].items())[-MOST_SWEEPS + 1 :]) if key not in has["sweeps"] else has["sweeps"]
+    has["sweeps"] = others | {key: new}
+    _forget_fits(key)
+    kept = [(one, series) for one, series in has["shown"] if one in has["sweeps"] and series in sweep(one).series]
+    if all(one != key for one, _ in kept):
+        kept = [*kept[: MOST_SHOWN - 1], (key, new.sweep.series[0])]
+    has.update(shown=tuple(kept), chosen=key)
+    return key
+
+
+def _named(one: Sweep, names: set[str]) -> Sweep:
+    """The sweep under a name that no other has."""
+    name, count = one.name, 1
+    while name in names:
+        count += 1
+        name = f"{one.name} ({count})"
+    return one if name == one.name else replace(one, name=name)
+
+
+def remove(key: str) -> None:
+    """Drop one sweep."""
+    has = memory()
+    has["sweeps"] = {other: each for other, each in has["sweeps"].items() if other != key}
+    if key == RUNS:
+        has["curves"] = None
+    _forget_fits(key)
+    has["shown"] = tuple(one for one in has["shown"] if one[0] != key)
+    has["chosen"] = next(reversed(has["sweeps"]), None)
+    if not has["shown"] and has["chosen"]:
+        has["shown"] = ((has["chosen"], sweep().series[0]),)
+
+
+def rename(key: str, name: str) -> None:
+    """Give a sweep another name, under which its series are shown."""
+    if name := " ".join(name.split()):
+        one, others = entries()[key], {each.sweep.name for other, each in entries().items() if other != key}
+        _forget_fits(key)
+        named = _named(replace(one.sweep, name=name), others)
+        memory()["sweeps"] = entries() | {key: replace(one, sweep=named, renamed=True)}
+
+
+def choose(key: str) -> None:
+    """Show the columns and problems of this sweep."""
+    memory()["chosen"] = key
+
+
+def _forget_fits(key: str) -> None:
+    memory()["fits"] = {name: fit for name, fit in memory()["fits"].items() if name[0] != key}
+
+
+# --- series and their fits
+
+
+def shown_series() -> tuple[tuple[str, str], ...]:
+    """The series that lie over the theory, each as key of its sweep and name."""
+    return memory()["shown"]
+
+
+def series_choice() -> dict:
+    """A multiselect of the series to show."""
+    several = len(entries()) > 1
+    named = {_label(key, name, several): (key, name) for key in entries() for name in sweep(key).series}
+    shown = [label for label, one in named.items() if one in shown_series()]
+    return {"options": list(named)} | state.tie("series", shown, _read_series, named)
+
+
+def _read_series(widget: str, named: dict[str, tuple[str, str]]) -> None:
+    memory()["shown"] = tuple(named[label] for label in st.session_state[widget])
+
+
+def _label(key: str, name: str, several: bool, rates: bool = False) -> str:
+    """What to call a series, or its rates: by its sweep as well where several sweeps are loaded."""
+    one = entries()[key]
+    title = one.rates_name if rates and one.rates_name and not one.renamed else one.sweep.name
+    if name == sweeps.ALL_ROWS:
+        return title
+    return f"{title} · {name}" if several else name
+
+
+def measurements(quantity: str) -> list[Measurement]:
+    """The shown series of one quantity with their fits, in real tokens, ready to draw; empty without a sweep."""
+    return _measured(shown_series(), (quantity,))
+
+
+def fixed_time_is_fitted() -> bool:
+    """Whether the scenario's fixed time is that of a shown fit; until then it is an assumption."""
+    fits = (one.fit for one in measurements("tokens_per_second") if one.fit is not None)
+    return any(fit.fixed_time == state.scenario().fixed_time for fit in fits)
+
+
+def every_measurement() -> list[Measurement]:
+    """Every series of the chosen sweep with every quantity that it measured."""
+    return _measured([(chosen(), name) for name in sweep().series], sweeps.QUANTITIES)
+
+
+def _measured(series, quantities) -> list[Measurement]:
+    """Fits cost milliseconds and a slider step does not change them: they are kept beside the sweep."""
+    has, padding = memory(), state.scenario().padding_fraction
+    if has["padding"] != padding:
+        has.update(fits={}, padding=padding)
+    kept, several = has["fits"], len(has["sweeps"]) > 1
+    for key, name, quantity in ((*one, quantity) for quantity in quantities for one in series):
+        if (key, name, quantity, several) not in kept:
+            found = measured.measurement(sweep(key), name, quantity, padding)
+            label = _label(key, name, several, quantity == "tokens_per_second")
+            kept[key, name, quantity, several] = replace(found, source=key, label=label)
+    found = (kept[*one, quantity, several] for quantity in quantities for one in series)
+    return [one for one in found if len(one.points)]
+
+
+def beside(one: Measurement, name: str, make):
+    """What follows from a fit alone, under a name of its own: made once and kept as long as the fit."""
+    kept, key = memory()["fits"], (one.source, name, one.series, one.quantity)
+    if key not in kept:
+        kept[key] = make()
+    return kept[key]
+
+
+# --- logs
 
 
 def logs_loaded() -> list[Log]:
@@ -60,100 +238,55 @@ def is_shipped(one: Log) -> bool:
     return one is shipped.log(one.kind)
 
 
-def shown_series() -> tuple[str, ...]:
-    """The series that lie over the theory."""
-    return memory()["shown"]
-
-
-def measurements(quantity: str) -> list[Measurement]:
-    """The shown series of one quantity with their fits, in real tokens, ready to draw; empty without a sweep."""
-    return _measured(shown_series(), (quantity,))
-
-
-def fixed_time_is_fitted() -> bool:
-    """Whether the scenario's fixed time is that of a shown fit; until then it is an assumption."""
-    fits = (one.fit for one in measurements("tokens_per_second") if one.fit is not None)
-    return any(fit.fixed_time == state.scenario().fixed_time for fit in fits)
-
-
-def every_measurement() -> list[Measurement]:
-    """Every series of the loaded sweep with every quantity that it measured."""
-    return _measured(sweep().series, sweeps.QUANTITIES)
-
-
-def _measured(series, quantities) -> list[Measurement]:
-    """Fits cost milliseconds and a slider step does not change them: they are kept beside the sweep."""
-    has, padding = memory(), state.scenario().padding_fraction
-    if has["padding"] != padding:
-        has.update(fits={}, padding=padding)
-    kept = has["fits"]
-    for wanted in ((name, quantity) for quantity in quantities for name in series):
-        if wanted not in kept:
-            kept[wanted] = measured.measurement(has["sweep"], *wanted, padding)
-    found = (kept[name, quantity] for quantity in quantities for name in series)
-    return [one for one in found if len(one.points)]
-
-
-def beside(one: Measurement, name: str, make):
-    """What follows from a fit alone, under a name of its own: made once and kept as long as the fit."""
-    kept, key = memory()["fits"], (name, one.series, one.quantity)
-    if key not in kept:
-        kept[key] = make()
-    return kept[key]
-
-
 def keep(one: Log) -> None:
     """Keep a log, in the place of one of its kind."""
     memory()["logs"][one.kind] = one
     state.note(f"{text.plain(one.record.name)} is a {logs.NAMES[one.kind]}; it is drawn below.")
 
 
-def _read_again(**answers) -> None:
+# --- data in the link
+
+
+def shared_now() -> list[tuple[str, Sweep, tuple[str, ...]]]:
+    """The sweeps of which something is shown, each with its name and the series that are shown."""
+    names = dict.fromkeys(key for key, _ in shown_series())
+    return [(sweep(key).name, sweep(key), tuple(name for one, name in shown_series() if one == key)) for key in names]
+
+
+def share_switch() -> dict:
+    """A toggle that puts the shown series into the link."""
+    return state.tie("share_data", memory()["share"], _read_share)
+
+
+def _read_share(key: str) -> None:
+    memory()["share"] = st.session_state[key]
+
+
+def write_share() -> None:
+    """Keep the data in the link those that are shown, or out of it; where they do not fit, say so."""
     has = memory()
-    read_sweep(*has["source"], has["answers"] | answers, has["questions"])
-
-
-def read_sweep(name: str, data: bytes, answers: dict, asked: dict[str, Question]) -> Sweep | None:
-    """Read and keep, or say why not; a question once asked stays on the page so that its answer can be changed."""
+    shown = tuple((key, name, sweep(key)) for key, name in shown_series()) if has["share"] else ()
+    if shown == has["in_link"]:
+        return
+    has["in_link"] = shown
     try:
-        found = sweeps.read(data, name, answers)
+        state.share(shared.to_text(shared_now()) if shown else "")
+    except ValueError as error:
+        has.update(share=False, in_link=())
+        state.share("")
+        state.say(str(error))
+
+
+def _take_link() -> None:
+    """Take the data that came with the link."""
+    if not (came := state.shared_text()):
+        return
+    try:
+        found = shared.from_text(came)
     except SweepError as error:
+        state.share("")
         return state.say(str(error))
-    asked.update({question.key: question for question in found.questions})
-    shown = tuple(series for series in shown_series() if series in found.series) or found.series[:1]
-    memory().update(
-        sweep=found, source=(name, data), answers=answers, questions=asked, shown=shown, fits={}, curves=None
-    )
-    return found
-
-
-def questions() -> list[Question]:
-    """What the file left open, answered or not."""
-    return list(memory()["questions"].values())
-
-
-def answer(question: Question) -> dict:
-    """A widget that answers a question about the file."""
-    given = memory()["answers"].get(question.key, question.default)
-    if given is not None and not question.choices:
-        given = int(given)
-    return state.tie(f"answer_{question.key}", given, _read_answer, question.key)
-
-
-def _read_answer(key: str, name: str) -> None:
-    _read_again(**{name: st.session_state[key]})
-
-
-def correct_column() -> None:
-    """Read the file again with one column taken for something else."""
-    corrected = {st.session_state.correct_header: st.session_state.correct_meaning}
-    _read_again(columns=memory()["answers"].get("columns", {}) | corrected)
-
-
-def series_choice() -> dict:
-    """A multiselect of the series to show."""
-    return {"options": sweep().series} | state.tie("series", list(shown_series()), _read_series)
-
-
-def _read_series(key: str) -> None:
-    memory()["shown"] = tuple(st.session_state[key])
+    for one in found:
+        put(Loaded(sweep=one))
+    shown = [(key, name) for key in entries() for name in sweep(key).series][:MOST_SHOWN]
+    memory().update(share=True, shown=tuple(shown), in_link=tuple((*one, sweep(one[0])) for one in shown))

@@ -1,13 +1,22 @@
-"""How data come in: files, pasted text, the shipped measurements; each goes to its reader, or leaves a sentence."""
+"""How data come in: files, pasted text, the shipped measurements; each goes to its reader, or leaves a sentence.
 
-from bsmath import logs, published, shipped
-from bsmath.logs.curves import joined
-from bsmath.sweeps import Question, SweepError
+A small upload is read before the page is drawn. A large one is read while the page shows how far it is, and can be stopped: the
+reading then ends at its next report.
+"""
+
+import streamlit as st
+
+from bsmath import intake, logs, published, shipped
+from bsmath.intake import Intake
 from bsmath.sweeps.mlperf_units import ENTRY
 from pages.ui import crossed, loaded, state, text
 
-LISTED = 5
-"""Files that are named in one sentence."""
+AT_ONCE = 2 * 10**6
+"""Bytes of files that are read before the page is drawn: a fraction of a second."""
+MOST_UNMAPPED = 3
+"""Refused tables whose columns can be mapped by hand at once."""
+LISTED = 8
+"""Sentences about files that are said."""
 
 
 def upload() -> dict:
@@ -16,74 +25,100 @@ def upload() -> dict:
 
 
 def _read_upload() -> None:
-    files = [(file.name, file.getvalue()) for file in loaded.held("upload_file")]
-    if len(files) == 1:
-        _load(*files[0])
-    elif files:
-        _load_several(files)
+    has = loaded.memory()
+    seen = has.setdefault("seen", set())
+    files = [(file.name, file) for file in loaded.held("upload_file") if file.file_id not in seen]
+    has["seen"] = {file.file_id for file in loaded.held("upload_file")}
+    take([(name, file.getvalue()) for name, file in files])
+
+
+def take(files: list[tuple[str, bytes]]) -> None:
+    """Read files now, or leave them for the page where they are large."""
+    if sum(len(data) for _, data in files) <= AT_ONCE:
+        keep(intake.read(files))
+    else:
+        loaded.memory()["pending"] = files
+
+
+def work() -> None:
+    """Read what waits, with a bar and a button that stops it."""
+    files = loaded.memory()["pending"]
+    if not files:
+        return
+    names = ", ".join(text.plain(name) for name, _ in files[:LISTED])
+    st.button("Stop reading", on_click=stop)
+    bar = st.progress(0.0, text=f"Reading {names}")
+    found = intake.read(files, lambda share: bar.progress(min(share, 1.0), text=f"Reading {names}"))
+    loaded.memory()["pending"] = None
+    keep(found)
+    st.rerun()
+
+
+def stop() -> None:
+    """Leave what waits unread."""
+    loaded.memory()["pending"] = None
+    state.note("Stopped: the upload was not read.")
 
 
 def pasted() -> None:
     """Read the pasted text like a file."""
-    _load("pasted text", loaded.held("pasted").encode())
+    take([("pasted text", loaded.held("pasted").encode())])
 
 
 def example(kind: str) -> None:
     """Read a measurement that ships with the project, or the published steps of five models."""
     if kind == "zhang":
-        return _load(published.ZHANG.name, published.zhang_csv())
+        return take([(published.ZHANG.name, published.zhang_csv())])
     path = shipped.path(kind)
     if kind in logs.READERS:
         return loaded.keep(shipped.log(kind))
-    return _load(path.name, path.read_bytes())
+    return take([(path.name, path.read_bytes())])
 
 
-def _load(name: str, data: bytes) -> None:
-    try:
-        one = logs.read(data, name)
-    except SweepError as error:
-        return state.say(str(error))
-    if one is None:
-        _load_sweep(name, data)
-    elif one.kind == "curves":
-        crossed.take(one.record)
-    else:
+def keep(found: Intake) -> None:
+    """Keep what was found, and say what was not."""
+    loaded.memory()["unmapped"] = found.unmapped[:MOST_UNMAPPED]
+    told = [one.sentence for one in found.unmapped[:MOST_UNMAPPED]]  # these stand over their columns
+    for sentence in _few([sentence for sentence in found.refused if sentence not in told]):
+        state.say(sentence)
+    for sentence in _few(found.notes):
+        state.note(text.plain(sentence))
+    for one in found.logs:
         loaded.keep(one)
+    if found.run_files:
+        crossed.take(found.run_files)
+    for one in found.sweeps:
+        _keep_sweep(one)
+    if found.saved is not None:
+        _keep_saved(found.saved)
 
 
-def _load_several(files: list[tuple[str, bytes]]) -> None:
-    """Loss curves of several files are the runs of one sweep; of other tables the first is read."""
-    found, others = [], []
-    for name, data in files:
-        try:
-            one = logs.read(data, name)
-        except SweepError as error:
-            state.say(str(error))
-            continue
-        if one is None:
-            others.append((name, data))
-        elif one.kind == "curves":
-            found.append(one.record)
-        else:
-            loaded.keep(one)
-    if found:
-        crossed.take(joined(found))
-    elif others:
-        _load_sweep(*others.pop(0))
-    if others:
-        listed = ", ".join(text.plain(name) for name, _ in others[:LISTED])
-        more = f" and {text.plural(len(others) - LISTED, 'other')}" if len(others) > LISTED else ""
-        why = "no loss curves" if found else "one sweep is read at a time; put the rows of several into one file"
-        state.note(f"Not read: {listed}{more} ({why}).")
+def _few(sentences) -> list[str]:
+    more = len(sentences) - LISTED
+    return [*sentences[:LISTED], *([f"{more:,} more files of this kind."] if more > 0 else [])]
 
 
-def _load_sweep(name: str, data: bytes) -> None:
-    """Read a sweep; where it leaves the sequence length open, the scenario's is taken and shown as a question.
+def _keep_sweep(one: intake.SweepFile) -> None:
+    """Keep a sweep; where it leaves the sequence length open, the scenario's is taken and shown as a question.
 
     Not that of MLPerf's reference points: their samples are mostly images or records.
     """
-    asked: dict[str, Question] = {}
-    found = loaded.read_sweep(name, data, {}, asked)
-    samples = found and any(column.header == ENTRY for column in found.columns)
-    if found and found.batch_unit == "sequences" and "seq_len" in asked and not samples:
-        loaded.read_sweep(name, data, {"seq_len": state.scenario().seq_len}, asked)
+    asked = {question.key: question for question in one.sweep.questions}
+    sweep, answers = one.sweep, {}
+    samples = any(column.header == ENTRY for column in sweep.columns)
+    if sweep.batch_unit == "sequences" and "seq_len" in asked and not samples:
+        answers = {"seq_len": state.scenario().seq_len}
+        sweep = intake.read_again(one.files, answers)
+        asked = {question.key: question for question in sweep.questions} | asked
+    same = next((key for key, each in loaded.entries().items() if each.files == one.files), None)
+    loaded.put(loaded.Loaded(sweep=sweep, files=one.files, answers=answers, questions=asked), same)
+
+
+def _keep_saved(saved) -> None:
+    """Take a saved scenario with its data."""
+    state.open_saved(saved.scenario, saved.view)
+    for sentence in saved.problems:
+        state.say(sentence)
+    for sweep in saved.sweeps:
+        loaded.put(loaded.Loaded(sweep=sweep))
+    state.note("The saved scenario was opened; Undo takes back its numbers.")

@@ -110,7 +110,7 @@ def _use(scenario: Scenario, one: Measurement) -> None:
     refusal = measured.refusal(one)
     st.button(
         "Use fitted values",
-        key=f"use_{one.quantity}_{one.series}",
+        key=f"use_{one.quantity}_{one.source}_{one.series}",
         on_click=state.use_fit,
         args=(one,),
         disabled=bool(refusal),

@@ -22,23 +22,22 @@ def section(scenario: Scenario, found: list[Measurement]) -> None:
     if not fitted:
         return
     st.subheader("The next run worth measuring", anchor=False)
-    unit = loaded.sweep().batch_unit
     for one in fitted:
         advice = loaded.beside(one, "advice", lambda one=one: advise(one, _sequence(scenario, one)))
         with st.container(border=True):
             if advice is None:
                 st.markdown(f"**{text.plain(one.label)}**: {refusal(one)}")
                 continue
-            st.markdown(f"**{text.plain(one.label)}**: {said(scenario, one, advice, unit)}")
-            st.caption(loaded.beside(one, "advice_notes", lambda one=one, advice=advice: _notes(one, advice, unit)))
-            if unit == "tokens":
-                key = f"next_{one.quantity}_{one.series}"
+            st.markdown(f"**{text.plain(one.label)}**: {said(scenario, one, advice, one.batch_unit)}")
+            st.caption(loaded.beside(one, "advice_notes", lambda one=one, advice=advice: _notes(one, advice)))
+            if one.batch_unit == "tokens":
+                key = f"next_{one.quantity}_{one.source}_{one.series}"
                 shell.folded("What every other batch would give", key, _others, scenario, one, advice)
 
 
-def _notes(one: Measurement, advice: NextRun, unit: str) -> str:
+def _notes(one: Measurement, advice: NextRun) -> str:
     """What must be said with an advice; nothing that the scenario moves."""
-    return " ".join((advice.reason, *cautions(one, advice), repeat(advice, unit)))
+    return " ".join((advice.reason, *cautions(one, advice), repeat(advice, one.batch_unit)))
 
 
 def advise(one: Measurement, sequence: float = 1.0) -> NextRun | None:
@@ -52,9 +51,10 @@ def advise(one: Measurement, sequence: float = 1.0) -> NextRun | None:
 
 def _sequence(scenario: Scenario, one: Measurement) -> float:
     """Tokens of one sequence of a loaded series, counted as its batches are; 1 where the file does not say."""
-    sweep = loaded.sweep()
+    sweep = loaded.sweep(one.source)
     if sweep is None or "seq_len" not in sweep.table:
-        length = float(loaded.memory()["answers"].get("seq_len") or 1)
+        own = loaded.entries().get(one.source)
+        length = float((own.answers.get("seq_len") if own else None) or 1)
     else:
         length = sweep.table.loc[sweep.table["series"] == one.series, "seq_len"].max()
     real = batch.tokens_per_step(1, length, scenario.padding_fraction if one.quantity == "tokens_per_second" else 0)

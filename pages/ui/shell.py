@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bsmath import batch, curves, link
+from bsmath import batch, curves
 from bsmath.outlook import Outlook, outlook
 from bsmath.scenario import Scenario
 from pages.charts.theme import BatchAxis
@@ -70,7 +70,7 @@ def frame(scenario: Scenario, path: str) -> Outlook:
 
 def link_to(path: str, label: str) -> None:
     """A link to another page that carries the scenario, so that it also works in a new tab."""
-    st.page_link(path, label=label, query_params=link.to_query(state.scenario(), state.view()))
+    st.page_link(path, label=label, query_params=state.query())
 
 
 def _sidebar(scenario: Scenario) -> None:
@@ -78,11 +78,16 @@ def _sidebar(scenario: Scenario) -> None:
     with st.container(horizontal=True):
         st.button("Undo", on_click=state.undo, disabled=not state.can_undo(), help="Take back the last change.")
         st.button("Reset", on_click=state.reset, help="Back to the default scenario: 0.8B parameters on one H200.")
+    loaded.write_share()
     st.caption("**Copy link**: it opens this page with this scenario, in any browser.")
     st.code(state.address(), language=None, wrap_lines=True)
-    sweep = loaded.sweep()
-    if sweep:
-        st.caption(f"Loaded for this session: {text.plain(sweep.name)}. Uploaded data are not in the link.")
+    if loaded.entries():
+        st.toggle(
+            "Put the shown measurements into the link",
+            help="Medians, spread and count of each batch, not the files. Off: the link has the scenario alone.",
+            **loaded.share_switch(),
+        )
+        st.caption(f"Loaded for this session: {text.listed(one.sweep.name for one in loaded.entries().values())}.")
     state.write_address()
 
 

@@ -37,7 +37,14 @@ def scenario() -> Scenario:
     if "scenario" not in st.session_state:
         first, view_first, problems = link.from_query(st.query_params)
         st.session_state.update(
-            scenario=first, view=view_first, sentences=problems, history=[], notes=[], open_sections={}, tied={}
+            scenario=first,
+            view=view_first,
+            data=st.query_params.get(link.DATA, ""),
+            sentences=problems,
+            history=[],
+            notes=[],
+            open_sections={},
+            tied={},
         )
     return st.session_state.scenario
 
@@ -80,8 +87,23 @@ def address() -> str:
     return urlunsplit(parts._replace(path=parts.path or "/", query=_query()))
 
 
+def query() -> dict[str, str]:
+    """The link as parameters."""
+    return link.to_query(scenario(), view(), shared_text())
+
+
 def _query() -> str:
-    return urlencode(link.to_query(scenario(), view()))
+    return urlencode(query())
+
+
+def shared_text() -> str:
+    """The data in the link, as they came or were put there; empty without."""
+    return st.session_state.data
+
+
+def share(data: str) -> None:
+    """Put data into the link, or take them out."""
+    st.session_state.data = data
 
 
 # --- changing the scenario
@@ -113,6 +135,12 @@ def reset() -> None:
     """The default scenario and views."""
     assign(Scenario())
     st.session_state.view = View()
+
+
+def open_saved(new: Scenario, new_view: View) -> None:
+    """Make a saved scenario and its views those of this session."""
+    assign(new)
+    st.session_state.view = new_view
 
 
 def can_undo() -> bool:

@@ -8,8 +8,8 @@ from bsmath.comparison import Value
 from bsmath.measured import Measurement
 from bsmath.outlook import Outlook
 from bsmath.scenario import Scenario
-from bsmath.sweeps import Sweep
-from pages.ui import measure, text
+from bsmath.sweeps import UNITS, Column, Sweep
+from pages.ui import mapping, measure, text
 
 
 def marked_batches(scenario: Scenario, run: Outlook) -> pd.DataFrame:
@@ -95,19 +95,70 @@ def problems(loaded: Sweep) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def columns(loaded: Sweep) -> pd.DataFrame:
-    """Each column of a file with what it was taken for."""
+def columns(found: tuple[Column, ...]) -> pd.DataFrame:
+    """Each column of a file with what it was taken for: header, meaning, unit, first (values), note."""
     rows = [
         {
-            "Column": column.header,
-            "Taken for": column.meaning or "not used",
-            "Unit": column.unit or "",
-            "First values": ", ".join(map(str, column.first_values)),
-            "Note": column.note or "",
+            "header": column.header,
+            "meaning": column.meaning or mapping.IGNORED,
+            "unit": column.unit,
+            "first": ", ".join(map(str, column.first_values)),
+            "note": column.note,
         }
-        for column in loaded.columns
+        for column in found
     ]
     return pd.DataFrame(rows)
+
+
+def units(found: tuple[Column, ...]) -> list[str]:
+    """The units that a column may be given, and those that the columns have."""
+    return list(dict.fromkeys([*UNITS, *(column.unit for column in found)]))
+
+
+RUN_COLUMNS = {
+    "label": "Run",
+    "batch": "Batch, as logged or named",
+    "seq_len": "Tokens per sequence",
+    "num_devices": "Devices",
+    "learning_rate": "Peak learning rate",
+    "seed": "Seed",
+    "model": "Group",
+    "tokens_per_second": "tok/s, whole job",
+    "steady": "Steps in the median",
+    "left_out": "Warm-up left out",
+    "last_step": "Last step",
+    "last_loss": "Last loss",
+    "grad_norm": "Gradient norm",
+    "dropped": "Dropped tokens",
+    "ended": "Ended",
+}
+"""Columns of the table of runs, and their titles."""
+
+
+def runs(overview: pd.DataFrame, unit: str) -> pd.DataFrame:
+    """Runs as they are shown: rates and batches with the digits that matter, no column that says nothing."""
+    told = overview.dropna(axis=1, how="all").loc[:, lambda frame: ~frame.eq("").all()]
+    always = [
+        "label",
+        *(
+            name
+            for name in overview
+            if name in told or name in ("batch", "seq_len", "num_devices", "learning_rate", "model")
+        ),
+    ]
+    order = ["label", "batch", "seq_len", "num_devices", "tokens_per_step", "tokens_per_second"]
+    shown = overview[[*order, *(name for name in dict.fromkeys(always) if name not in order)]]
+    shown = shown[
+        [
+            name
+            for name in shown
+            if name in told or name in ("batch", "seq_len", "num_devices", "learning_rate", "model")
+        ]
+    ]
+    for name in ("tokens_per_second", "last_loss", "grad_norm", "dropped"):
+        if name in shown:
+            shown = shown.assign(**{name: shown[name].map(lambda value: float(f"{value:.4g}"))})
+    return shown
 
 
 def points(found: list[Measurement]) -> pd.DataFrame:

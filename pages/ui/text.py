@@ -148,3 +148,9 @@ def _significant(value: float, digits: int) -> str:
     places = digits - 1 - math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))))
     written = f"{value:,.{max(places, 0)}f}" if places >= 0 else f"{float(f'{value:.{digits - 1}e}'):,.0f}"
     return written.rstrip("0").rstrip(".") if "." in written else written
+
+
+def listed(names, most: int = 5) -> str:
+    """Names from files or links, in a row."""
+    names = [plain(name) for name in names]
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

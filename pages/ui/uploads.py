@@ -1,13 +1,14 @@
 """The sections of the Upload page: choosing data, what was recognized, what is asked, what was wrong, which series to show."""
 
+import pandas as pd
 import streamlit as st
 
-from bsmath import sweeps
+from bsmath import intake, sweeps
 from bsmath.measured import Measurement
 from bsmath.scenario import Scenario
 from bsmath.sweeps import Sweep
 from pages.charts.measured import measured_figure
-from pages.ui import crossed, here, loaded, loading, noise, router, shell, tables, text
+from pages.ui import crossed, here, loaded, loading, mapping, noise, router, shell, tables, text
 
 EXAMPLES = {
     "throughput": "Throughput sweep",
@@ -20,6 +21,8 @@ EXAMPLES = {
 """Kinds of shipped measurements, and what their buttons say."""
 TITLES = {"noise": "Noise scale", "branch": "Branched run", "router": "Router loads"}
 MEGABYTES = sweeps.MAX_BYTES // 10**6
+FEW_COLUMNS = 8
+"""Columns up to which the table of them is open: a first look then shows what was made of the file."""
 
 
 def choose() -> None:
@@ -30,23 +33,35 @@ def choose() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for kind, title in EXAMPLES.items():
             st.button(title, key=f"example_{kind}", on_click=loading.example, args=(kind,))
-        if loaded.sweep() or crossed.now() or loaded.logs_loaded():
-            st.button("Remove the data", on_click=loaded.forget)
+        if loaded.entries() or crossed.now() or loaded.logs_loaded():
+            st.button("Remove all data", on_click=loaded.forget)
     st.file_uploader(
-        f"A table as CSV, TSV, JSON, JSON lines or Markdown, or printed benchmark lines; up to {MEGABYTES} MB. Of loss curves "
-        "several files together, one a run",
+        f"Logs of a trainer (one run a file, several at once or zipped), an export of W&B, TensorBoard or MLflow, a table as CSV, TSV, "
+        f"JSON, Parquet or Markdown; up to {MEGABYTES} MB",
         accept_multiple_files=True,
         max_upload_size=MEGABYTES,
         help="Nothing is written to disk or kept after this session.",
         **loading.upload(),
     )
-    with st.expander("Or paste a table"):
+    with st.expander("Or paste a table or the lines of a log"):
         st.text_area(
-            "Rows with a header, or lines such as `B=   8  step_time=  146.3ms  tok/s=111,989`",
+            "Rows with a header, lines such as `B=   8  step_time=  146.3ms  tok/s=111,989`, or what a trainer printed",
             key="pasted",
             height=140,
         )
         st.button("Read the pasted text", on_click=loading.pasted)
+    loading.work()
+
+
+def overview() -> None:
+    """The loaded sweeps: which is looked at, its name, and its removal."""
+    several = len(loaded.entries()) > 1
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if several:
+            st.selectbox("Look at", width=320, **mapping.choice())
+        st.text_input("Name in the charts", max_chars=80, width=320, **mapping.name())
+        if several:
+            st.button("Remove this one", on_click=loaded.remove, args=(loaded.chosen(),))
 
 
 def logs(scenario: Scenario) -> None:
@@ -75,7 +90,7 @@ def summary(sweep: Sweep) -> None:
     ]
     st.markdown(
         f"**{text.plain(sweep.name)}**: {len(sweep.table):,} usable rows, {text.plural(batches, 'batch size')}, {len(sweep.series)} series; "
-        f"{' and '.join(kinds)}."
+        f"{' and '.join(kinds) or 'no result yet'}."
     )
     if sweep.comments:
         with st.expander("What the file says about itself"):
@@ -84,11 +99,11 @@ def summary(sweep: Sweep) -> None:
 
 def questions() -> None:
     """What the file leaves open, with the likeliest answer chosen."""
-    for question in loaded.questions():
+    for question in mapping.questions():
         if question.choices:
-            st.selectbox(text.plain(question.text), question.choices, **loaded.answer(question))
+            st.selectbox(text.plain(question.text), question.choices, **mapping.answer(question))
         else:
-            st.number_input(text.plain(question.text), min_value=1, value=None, step=1, **loaded.answer(question))
+            st.number_input(text.plain(question.text), min_value=1, value=None, step=1, **mapping.answer(question))
 
 
 def problems(sweep: Sweep) -> None:
@@ -101,22 +116,51 @@ def problems(sweep: Sweep) -> None:
             st.dataframe(tables.problems(sweep), hide_index=True)
 
 
-def series(sweep: Sweep) -> None:
-    """Which series lie over the theory, four at most."""
-    if len(sweep.series) > 1:
-        st.multiselect("Series to show, four at most", max_selections=4, **loaded.series_choice())
+def series() -> None:
+    """Which series lie over the theory."""
+    chosen = loaded.series_choice()
+    if len(chosen["options"]) > 1:
+        most = loaded.MOST_SHOWN
+        st.multiselect(f"Series over the theory, {most} at most", max_selections=most, **chosen)
 
 
 def columns(sweep: Sweep) -> None:
-    """Each column with what it was taken for; a wrong one is corrected here."""
-    if not sweep.columns:  # made of loss curves, whose runs are corrected in their own table
+    """Each column with what it was taken for; a wrong meaning or unit is corrected in place, and the result follows."""
+    if not sweep.columns:  # made of the logs of runs, which are corrected in their own table, or came with a link
         return
-    with st.expander("What each column was taken for"):
-        st.dataframe(tables.columns(sweep), hide_index=True)
-        left, right = st.columns(2)
-        left.selectbox("Correct the column", [column.header for column in sweep.columns], key="correct_header")
-        right.selectbox("which holds", sweeps.MEANINGS, key="correct_meaning")
-        st.button("Read it again so", on_click=loaded.correct_column)
+    with st.expander("What each column was taken for", expanded=len(sweep.columns) <= FEW_COLUMNS):
+        st.caption("Click a cell of the second or third column to correct it; everything below follows.")
+        column_editor(tables.columns(sweep.columns), sweeps.MEANINGS, tables.units(sweep.columns), mapping.editor())
+
+
+def unmapped() -> None:
+    """Tables that could not be read by their headers: what is missing, and the columns, which can be mapped by hand."""
+    for one in mapping.unmapped():
+        st.warning(text.plain(one.sentence))
+        st.caption("If a column holds what is missing, say so: click its cell under *Taken for*.")
+        column_editor(tables.columns(one.columns).drop(columns="unit"), intake.MEANINGS, [], mapping.rescue(one))
+
+
+def column_editor(table: pd.DataFrame, meanings: dict[str, str], units: list[str], tied: dict) -> None:
+    """A table of columns (see `tables.columns`) in which the meaning, and the unit where there are some, can be edited."""
+    st.data_editor(
+        table,
+        hide_index=True,
+        disabled=["header", "first", "note"],
+        column_config={
+            "header": "Column",
+            "meaning": st.column_config.SelectboxColumn(
+                "Taken for",
+                options=[mapping.IGNORED, *meanings],
+                format_func=lambda name: meanings.get(name, name),
+                required=True,
+            ),
+            "unit": st.column_config.SelectboxColumn("Unit", options=units),
+            "first": "First values",
+            "note": "How it was used",
+        },
+        **tied,
+    )
 
 
 def figure(scenario: Scenario, found: list[Measurement], quantity: str) -> None:

@@ -22,6 +22,7 @@ def dropped(*files: tuple[str, bytes]):
     return app
 
 
+SWEEP = b"batch_tokens,step_time_s\n1024,1\n2048,1.5\n4096,2.6\n"
 GRID = [(f"try-b{size}-lr{rate:g}.jsonl", log(size, rate)) for size in (32, 128, 512, 2048) for rate in (1e-3, 3e-3)]
 
 
@@ -79,10 +80,12 @@ def page_with_a_click(path: str, places: list[dict]) -> None:
     import streamlit as st
 
     from bsmath import logs
+    from bsmath.intake import RunFile
     from pages.ui import crossed, state
 
     state.scenario()
-    crossed.take(logs.read(Path(path).read_bytes(), "curves.jsonl").record)
+    data = Path(path).read_bytes()
+    crossed.take((RunFile(name="curves.jsonl", data=data, record=logs.read(data, "curves.jsonl").record),))
     st.session_state["chart"] = {"selection": {"points": places}}
     crossed.click("chart")
     now = crossed.now()
@@ -123,22 +126,48 @@ def test_smoothing_and_the_axis_can_be_chosen():
 
 def test_a_single_run_is_drawn_and_says_what_is_missing():
     app = dropped(("log.jsonl", GRID[0][1]))
-    assert "The batch is in no column and no name" in said(app) and "nothing can be counted to a target" in said(app)
+    assert "The batch is in no column and no name" in said(app) and "nothing can be counted yet" in said(app)
     assert app.get("plotly_chart")
     for page in ("critical_batch", "throughput"):
         app.switch_page(f"pages/{page}.py").run()
         assert not app.exception
 
 
-def test_of_several_sweeps_the_first_is_read_and_the_others_are_named():
-    sweep = b"batch_tokens,step_time_s\n1024,1\n2048,1.5\n4096,2.6\n"
-    app = dropped(("first.csv", sweep), ("second.csv", sweep))
-    assert "**first.csv**" in said(app) and "Not read: second.csv" in said(app)
+def test_several_sweeps_lie_over_each_other_under_their_names():
+    app = dropped(("first.csv", SWEEP), ("second.csv", SWEEP))
+    chart = json.loads(app.get("plotly_chart")[0].proto.spec)
+    assert {"first.csv", "second.csv"} <= {trace["name"] for trace in chart["data"]}
+    assert "**second.csv** against **first.csv**" in said(app)
 
 
-def test_a_sweep_beside_curves_is_named_and_a_log_is_kept():
+def test_a_sweep_can_be_renamed_and_removed_alone():
+    app = dropped(("first.csv", SWEEP), ("second.csv", SWEEP))
+    app.text_input(key="name_2").set_value("after").run()
+    assert "**after** against **first.csv**" in said(app)
+    app.selectbox(key="chosen_sweep").set_value("first.csv").run()
+    next(button for button in app.button if button.label == "Remove this one").click().run()
+    assert not app.exception and "**after**: 3 usable rows" in said(app) and "first.csv" not in said(app)
+
+
+def test_files_of_one_batch_each_are_one_sweep():
+    rows = [
+        (f"run{size}.csv", f"batch_tokens,step_time_s\n{size},{0.5 + size / 2048}\n".encode())
+        for size in (1024, 2048, 4096)
+    ]
+    app = dropped(*rows)
+    assert "**3 files**: 3 usable rows" in said(app) and "3 files of one batch size each were joined" in said(app)
+
+
+def test_a_file_that_is_added_later_does_not_read_the_others_again():
+    app = dropped(GRID[0], GRID[2])
+    app.file_uploader[0].set_value([(*GRID[4], "text/plain")]).run()
+    assert "of 3\u00a0batch sizes" in said(app)
+
+
+def test_a_sweep_beside_curves_is_read_and_a_log_is_kept():
     app = dropped(GRID[0], ("gns.csv", b"step,gns\n1,100\n2,200\n3,250"), ("table.csv", b"batch,tok/s\n1,2\n2,3\n"))
-    assert "Not read: table.csv (no loss curves)" in said(app) and "the ratio alone" in said(app)
+    assert "**table.csv**: 2 usable rows" in said(app) and "the ratio alone" in said(app)
+    assert any("Logs of runs" in one.value for one in app.subheader)
 
 
 def test_a_broken_file_among_others_is_one_sentence():
@@ -146,13 +175,14 @@ def test_a_broken_file_among_others_is_one_sentence():
     assert len(app.warning) == 1 and "PNG" in app.warning[0].value and "2 files" in said(app)
 
 
-def test_a_sweep_takes_the_place_of_curves_and_they_can_be_removed():
+def test_a_sweep_lies_beside_the_one_of_curves_and_all_can_be_removed():
     app = dropped(*GRID)
     app.button(key="example_convergence").click().run()
-    assert not app.exception and not any("Loss curves" in one.value for one in app.subheader)
+    assert not app.exception and any("Logs of runs" in one.value for one in app.subheader)
+    assert "Loaded for this session: 8 files, steps to" in said(app) and "convergence" in said(app)
     app = dropped(*GRID)
-    next(button for button in app.button if button.label == "Remove the data").click().run()
-    assert not app.exception and not any("Loss curves" in one.value for one in app.subheader)
+    next(button for button in app.button if button.label == "Remove all data").click().run()
+    assert not app.exception and not any("Logs of runs" in one.value for one in app.subheader)
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_a_sweep_in_sequences_is_not_drawn_among_tokens():
         f"{size},{1000 * (1 + 500 / size) * one:.0f}" for size, one in zip(64 * 2 ** np.arange(7), off, strict=True)
     ]
     app = pasted("\n".join(["global_batch_size,steps_to_target", *rows]))
-    app.number_input(key="answer_seq_len").set_value(None).run()
+    app.number_input(key="answer_1_seq_len").set_value(None).run()
     assert "B_crit" in said(app)
     app.switch_page("pages/critical_batch.py").run()
     assert "count the batch in sequences, not in tokens, and are not in the chart" in said(app)

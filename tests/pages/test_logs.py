@@ -96,7 +96,7 @@ def test_measurements_that_identify_nothing_side_by_side_say_so():
 def test_the_data_can_be_removed_again():
     app = pasted(NOISE, "apples,pears\n1,2")
     assert "noise scale" in said(app) and len(app.warning) == 1
-    next(button for button in app.button if button.label == "Remove the data").click().run()
+    next(button for button in app.button if button.label == "Remove all data").click().run()
     app.switch_page("pages/noise_scale.py").run()
     assert "pasted text" not in said(app)
 

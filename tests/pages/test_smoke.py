@@ -210,7 +210,7 @@ def test_a_question_about_the_file_is_asked_with_the_scenario_s_answer(answered)
     app = opened("pages/upload.py")
     app.text_area(key="pasted").set_value("local_bsz,step_time\n4,0.5\n8,0.8\n16,1.5\n")
     next(button for button in app.button if button.label == "Read the pasted text").click().run()
-    assert app.number_input(key="answer_seq_len").value == 2048
-    app.number_input(key="answer_seq_len").set_value(answered).run()
+    assert app.number_input(key="answer_1_seq_len").value == 2048
+    app.number_input(key="answer_1_seq_len").set_value(answered).run()
     assert not app.exception
-    assert app.number_input(key="answer_seq_len").value == answered, "an answered question can be answered again"
+    assert app.number_input(key="answer_1_seq_len").value == answered, "an answered question can be answered again"

@@ -1,0 +1,190 @@
+"""A scenario file: every field of the scenario, what is looked at and the loaded sweeps, as readable JSON, there and back.
+
+Unlike a link it writes all fields, so that it is a record that no later default changes, and it holds the sweeps themselves, not their
+medians. It is read like any upload: whatever it holds ends in a scenario and sentences on what could not be used, or in a SweepError.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from bsmath import checks, sweeps
+from bsmath.link import VIEW_CHOICES, View
+from bsmath.scenario import CEILINGS, FIELDS, WORDS, Scenario, checked
+from bsmath.sweep_record import from_record, to_record
+from bsmath.sweeps import Sweep, SweepError
+
+FORMAT = "batch-size scenario"
+"""What the key `format` of a scenario file says."""
+VERSION = 1
+"""The version that new files carry."""
+MAX_BYTES = 5 * 10**6
+"""Largest file. [bytes]"""
+MOST_SWEEPS, MOST_PROBLEMS = 64, 10
+"""Sweeps of one file, and sentences on it; the rest is counted."""
+KEYS = ("format", "version", "scenario", "view", "sweeps")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Saved:
+    """What a scenario file holds."""
+
+    scenario: Scenario
+    """The scenario; a field that could not be used has its default."""
+    view: View
+    """What was looked at."""
+    sweeps: tuple[Sweep, ...]
+    """The sweeps that were loaded."""
+    problems: tuple[str, ...]
+    """Sentences on what could not be used."""
+
+    def __iter__(self):
+        """Scenario, view, sweeps and problems, in this order."""
+        return iter((self.scenario, self.view, list(self.sweeps), list(self.problems)))
+
+
+def to_json(scenario: Scenario, view: View, loaded: Sequence[Sweep] = ()) -> str:
+    """The scenario file, a line a column of a sweep.
+
+    Raises
+    ------
+    SweepError
+        Where it would be larger than MAX_BYTES.
+    """
+    head = {"format": FORMAT, "version": VERSION, "scenario": asdict(scenario), "view": asdict(view)}
+    text = json.dumps(head, indent=1, allow_nan=False)[:-2]
+    text += ',\n "sweeps": [' + ",".join(_sweep_text(to_record(one)) for one in loaded) + "]\n}\n"
+    if (size := len(text.encode())) > MAX_BYTES:
+        raise SweepError(
+            f"scenario file must be at most {MAX_BYTES / 1e6:g} MB, got {size / 1e6:.3g} MB: drop a sweep of many rows"
+        )
+    return text
+
+
+def _sweep_text(record: dict) -> str:
+    """A sweep with one line a column of its table."""
+    lines = [
+        f"\n   {json.dumps(name)}: {json.dumps(values, allow_nan=False)}" for name, values in record["table"].items()
+    ]
+    rest = json.dumps({name: value for name, value in record.items() if name != "table"}, indent=1, allow_nan=False)
+    return (
+        "\n"
+        + rest[:-2].replace("\n", "\n  ").replace("{", "  {", 1)
+        + ',\n   "table": {'
+        + ",".join(lines)
+        + "\n   }\n  }"
+    )
+
+
+def recognizes(head: bytes) -> bool:
+    """Whether a file that begins like this is a scenario file."""
+    start = bytes(head[:4096]).removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").lstrip(b"\xff\xfe \t\r\n")
+    return start.startswith(b"{") and f'"{FORMAT}"'.encode() in start
+
+
+def from_json(data: bytes, name: str) -> Saved:
+    """What a scenario file holds.
+
+    Raises
+    ------
+    SweepError
+        Where it is none, or a sweep in it is not whole; the sentence says why.
+    """
+    name = sweeps.short(name)
+    if len(data) > MAX_BYTES:
+        raise SweepError(f"{name} must be at most {MAX_BYTES / 1e6:g} MB, got {len(data) / 1e6:.6g} MB")
+    found = _json(sweeps.text.clean(data, name), name)
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise SweepError(f"{name} must be a scenario file with format {FORMAT!r}, got {_shown(found)}")
+    if isinstance(found.get("version"), bool) or found.get("version") != VERSION:
+        raise SweepError(f"{name} must have version {VERSION}, got {_shown(found.get('version'))}")
+    problems = [f"{name}: unknown key {_shown(key)} was left out." for key in found if key not in KEYS]
+    scenario = _scenario(_part(found, "scenario", dict, name), problems)
+    view = _view(_part(found, "view", dict, name), problems)
+    records = _part(found, "sweeps", list, name)
+    if len(records) > MOST_SWEEPS:
+        raise SweepError(f"{name} must hold at most {MOST_SWEEPS} sweeps, got {len(records):,}")
+    read = tuple(from_record(record, name) for record in records)
+    if len(problems) > MOST_PROBLEMS:
+        problems[MOST_PROBLEMS:] = [f"{name}: {len(problems) - MOST_PROBLEMS} more values could not be used."]
+    return Saved(scenario=scenario, view=view, sweeps=read, problems=tuple(problems))
+
+
+def _json(data: bytes, name: str):
+    def no_number(text: str):
+        raise ValueError(f"{text} is not finite")
+
+    try:
+        return json.loads(data, parse_constant=no_number)
+    except RecursionError:
+        raise SweepError(f"{name} must be JSON of a scenario, got one that is nested too deep") from None
+    except ValueError as error:  # not UTF-8, not JSON, NaN, too long a number
+        raise SweepError(f"{name} must be JSON with finite numbers, got {str(error)[:60]!r}") from None
+
+
+def _part(found: dict, key: str, kind: type, name: str):
+    part = found.get(key, kind())
+    if not isinstance(part, kind):
+        raise SweepError(
+            f"{name} must have {key} as {'named values' if kind is dict else 'a list'}, got {_shown(part)}"
+        )
+    return part
+
+
+def _scenario(record: dict, problems: list[str]) -> Scenario:
+    """The scenario of a record, each value checked like that of a link."""
+    values = {}
+    for name, value in record.items():
+        if name not in FIELDS:
+            problems.append(f"Unknown field {_shown(name)} was left out.")
+            continue
+        try:
+            values[name] = checked(name, _plain(name, value))
+        except (TypeError, ValueError, OverflowError) as error:
+            problems.append(f"{_cut(error)}; its default is used.")
+    return _joined(values, problems)
+
+
+def _plain(name: str, value):
+    """A value that a check can be made of: JSON has integers of any length, lists and words."""
+    if isinstance(value, list | dict | bool):
+        raise ValueError(f"{name} must be a {'word' if name in WORDS else 'number'}, got {_shown(value)}")
+    if isinstance(value, int) and abs(value) > 2**63:
+        raise ValueError(f"{name} must be a number of at most 19 digits, got more")
+    return value
+
+
+def _joined(values: dict, problems: list[str]) -> Scenario:
+    """The scenario with all values at once; a value that contradicts another is named and left out."""
+    try:
+        return Scenario(**values)
+    except ValueError as error:
+        problems.append(f"{_cut(error)}; its default is used.")
+        named = next(name for name in (str(error).split()[0], *CEILINGS) if name in values)
+        return _joined({name: value for name, value in values.items() if name != named}, problems)
+
+
+def _view(record: dict, problems: list[str]) -> View:
+    values = {}
+    for name, value in record.items():
+        if name not in VIEW_CHOICES:
+            problems.append(f"Unknown view switch {_shown(name)} was left out.")
+            continue
+        try:
+            values[name] = checks.one_of(name, value, VIEW_CHOICES[name])
+        except (TypeError, ValueError) as error:
+            problems.append(f"{_cut(error)}; its default is used.")
+    return View(**values)
+
+
+def _cut(error: Exception, most: int = 200) -> str:
+    text = str(error)
+    return text if len(text) <= most else text[:most] + "..."
+
+
+def _shown(value) -> str:
+    """A value of a file, cut."""
+    try:
+        return repr(value)[:40]
+    except (ValueError, RecursionError):
+        return "a value that is too long"
