@@ -67,7 +67,7 @@ def read(data: bytes, name: str, progress: Callable | None = None) -> Log | None
         return of_table(parquet.read(data, name, progress), name)
     data = text.clean(data, name)
     if (trainer := trainers.find(data)) is not None:
-        return _printed(trainers.read(data, name, trainer), name, trainer)
+        return _printed(trainers.read(data, name, trainer, progress), name, trainer)
     head = delimited.head(data)
     if json_lines.recognizes(head):
         return of_table(json_lines.read(data, name), name)

@@ -86,8 +86,15 @@ def missing(curves) -> list[str]:
     sizes, _ = curves.batches()
     different = sizes.dropna().nunique()
     said = []
-    if sizes.isna().any():
-        what = "The batch is" if len(sizes) == 1 else f"The batch of {_few(curves.runs.loc[sizes.isna(), 'label'])} is"
+    ramps = sizes.isna() & curves.runs.index.isin(curves.rates["run"][curves.rates["run"].duplicated()])
+    lost = sizes.isna() & ~ramps
+    if ramps.any():
+        names = _few(curves.runs.loc[ramps, "label"])
+        said.append(
+            f"The batch of {names} changes on the way: its rates count at each batch, its steps to a loss at none."
+        )
+    if lost.any():
+        what = "The batch is" if len(sizes) == 1 else f"The batch of {_few(curves.runs.loc[lost, 'label'])} is"
         said.append(f"{what} in no column and no name: type it into the table of runs.")
     if different < loss_curves.LEAST_BATCHES:
         have = {0: "is no run with a batch", 1: "is one batch", 2: "are two batches"}[different]

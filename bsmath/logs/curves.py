@@ -82,8 +82,10 @@ class LossCurves:
 
     @property
     def losses(self) -> tuple[str, ...]:
-        """Kinds of loss that were logged, the preferred one first."""
-        return tuple(kind for kind in LOSSES if self.points[kind].notna().any())
+        """Kinds of loss that were logged, the preferred one first: that of the validation, unless only the other is a curve."""
+        most = self.points.groupby("run")[list(LOSSES)].count().max()
+        logged = [kind for kind in LOSSES if most[kind] > 0]
+        return tuple(sorted(logged, key=lambda kind: most[kind] < LEAST_POINTS))
 
     @property
     def has_curve(self) -> bool:

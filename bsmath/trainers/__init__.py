@@ -23,6 +23,7 @@ from bsmath.trainers import (
     torchtitan,
     torchtitan_losses,
 )
+from bsmath.trainers.fields import Progress
 
 PART = 2**14
 """Bytes at the beginning, the middle and the end of a log from which its format is recognized: a log may open with a dump of its
@@ -66,6 +67,6 @@ def find(data: bytes) -> str | None:
     return next((name for name, reader in READERS.items() if reader.recognizes(part)), None)
 
 
-def read(data: bytes, name: str, kind: str) -> RawTable:
+def read(data: bytes, name: str, kind: str, progress: Progress = None) -> RawTable:
     """The rows of a log of this format."""
-    return READERS[kind].read(data.decode(), name)
+    return READERS[kind].read(data.decode(), name, progress)

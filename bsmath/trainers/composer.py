@@ -14,6 +14,7 @@ import re
 
 from bsmath.sweeps.model import RawTable
 from bsmath.trainers import fields
+from bsmath.trainers.fields import Progress, lines
 from bsmath.trainers.records import Records
 from bsmath.trainers.whole import ratio, whole
 
@@ -53,10 +54,10 @@ def recognizes(sample: str) -> bool:
     return (marked or any(_EVAL in line for line in lines)) and metrics > 0
 
 
-def read(text: str, name: str) -> RawTable:
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """One row a mark; an evaluation belongs to the last batch before it."""
     records, blocks, config = Records(name), [], {}
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in lines(text, progress):
         line = line[:4_000]
         if line.lstrip().startswith("[") and (_EVAL in line or _MARK.search(line[:200])):
             blocks.append((number, line, {}))

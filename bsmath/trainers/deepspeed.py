@@ -14,6 +14,7 @@ from datetime import datetime
 
 from bsmath.sweeps.model import RawTable
 from bsmath.trainers import deepspeed_config, fields, hf_stdout
+from bsmath.trainers.fields import Progress, lines
 from bsmath.trainers.records import Records
 from bsmath.trainers.whole import whole
 
@@ -44,10 +45,10 @@ def recognizes(sample: str) -> bool:
     return _MEGATRON.search(sample) is None and not hf_stdout.recognizes(sample)
 
 
-def read(text: str, name: str) -> RawTable:
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """One row a reported step."""
     log = _Log(name)
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in lines(text, progress):
         if len(line) <= _LONGEST and ("=" in line or ":" in line or "_" in line):
             log.line(number, line)
     log.end()

@@ -17,7 +17,7 @@ import re
 from statistics import median
 
 from bsmath.sweeps.model import RawTable
-from bsmath.trainers.fields import loss, number
+from bsmath.trainers.fields import Progress, lines, loss, number
 from bsmath.trainers.records import Records
 
 _INNER = re.compile(r"([A-Za-z_]\w{0,40})=([^,\s\]]{1,40})")
@@ -40,10 +40,10 @@ def recognizes(sample: str) -> bool:
     )
 
 
-def read(text: str, name: str) -> RawTable:
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """The updates and validations of a log; epoch means only where there are no lines of updates."""
     records, rows = Records(name), []
-    for count, line in enumerate(text.split("\n"), 1):
+    for count, line in lines(text, progress):
         if "num_updates" in line and len(line) < 20_000 and (found := _kind(line)):
             if 0 < number(found[1].get("num_updates", "")) < 1e12:
                 rows.append((count, *found))

@@ -2,6 +2,12 @@
 
 import math
 import re
+from collections.abc import Callable, Iterator
+
+Progress = Callable[[float], object] | None
+"""Gets the share that was read, from 0 to 1, and may raise to stop."""
+REPORTED = 2**14
+"""Lines after which progress is told."""
 
 _NUMBER = re.compile(r"[+-]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _SUFFIX = {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
@@ -16,6 +22,18 @@ def number(text: str) -> float:
     value = float(found[0].replace(",", ""))
     rest = text[found.end() :]
     return value * _SUFFIX.get(rest.lower(), 1.0) if len(rest) == 1 else value
+
+
+def lines(text: str, progress: Progress = None) -> Iterator[tuple[int, str]]:
+    """The lines of a log with their numbers, from 1."""
+    found = text.split("\n")
+    if progress is None:
+        yield from enumerate(found, start=1)
+        return
+    for number, line in enumerate(found, start=1):
+        if number % REPORTED == 0:
+            progress(number / len(found))
+        yield number, line
 
 
 def loss(text: str) -> float:

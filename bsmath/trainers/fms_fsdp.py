@@ -8,6 +8,7 @@ import re
 
 from bsmath.sweeps.model import RawTable
 from bsmath.trainers import fields
+from bsmath.trainers.fields import Progress, lines
 from bsmath.trainers.records import Records
 from bsmath.trainers.whole import ratio, whole
 
@@ -36,10 +37,10 @@ def recognizes(sample: str) -> bool:
     return found and any("step:" in line and _STEP.search(line) for line in lines)
 
 
-def read(text: str, name: str) -> RawTable:
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """One row a report."""
     records, blocks = Records(name), []
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in lines(text, progress):
         if "running with these configs" in line:
             _settings(records, number, line)
         if len(line) > _LONGEST or ":" not in line:

@@ -14,6 +14,7 @@ from collections import Counter
 
 from bsmath.sweeps.model import RawTable
 from bsmath.trainers import deepspeed_config, hf_records
+from bsmath.trainers.fields import Progress, lines
 from bsmath.trainers.records import Records
 from bsmath.trainers.whole import whole
 
@@ -41,10 +42,10 @@ def recognizes(sample: str) -> bool:
     return len(found) > 1 or (len(found) == 1 and ("'learning_rate'" in found[0] or head > 0))
 
 
-def read(text: str, name: str) -> RawTable:
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """One row a record."""
     records, found, bars, head, stated = Records(name), [], [], {}, set()
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in lines(text, progress):
         if "%|" in line:
             bars += [(len(found), int(count), int(total)) for count, total in _BAR.findall(line[:100_000])]
         if "{'" in line:

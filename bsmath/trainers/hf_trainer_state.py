@@ -9,6 +9,7 @@ import re
 from bsmath.sweeps import json_text
 from bsmath.sweeps.model import RawTable, SweepError
 from bsmath.trainers import hf_records
+from bsmath.trainers.fields import Progress
 from bsmath.trainers.records import Records
 
 _HISTORY = re.compile(r'"log_history"\s*:\s*\[')
@@ -19,7 +20,7 @@ def recognizes(sample: str) -> bool:
     return sample.lstrip().startswith("{") and _HISTORY.search(sample) is not None and '"global_step"' in sample
 
 
-def read(text: str, name: str) -> RawTable:
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """One row a step (two where a step was logged twice with different values)."""
     state = json_text.load(text.encode("utf-8", "replace"), name).value
     history = state.get("log_history") if isinstance(state, dict) else None

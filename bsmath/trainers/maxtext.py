@@ -13,7 +13,7 @@ import re
 from statistics import fmean
 
 from bsmath.sweeps.model import RawTable
-from bsmath.trainers.fields import loss, number
+from bsmath.trainers.fields import Progress, lines, loss, number
 from bsmath.trainers.records import Records
 
 _STEP = re.compile(r"completed step: (\d{1,12}), (.*)")
@@ -40,30 +40,30 @@ def recognizes(sample: str) -> bool:
     )
 
 
-def read(text: str, name: str) -> RawTable:
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """The steps and evaluations of a log."""
-    lines = list(_lines(text))
-    weights = [fields["total_weights"] for _, fields in lines if 0 < fields.get("total_weights", 0) < 1e15]
+    steps = list(_lines(text, progress))
+    weights = [fields["total_weights"] for _, fields in steps if 0 < fields.get("total_weights", 0) < 1e15]
     padded = len(set(weights)) > max(4, len(weights) / 4)
     records = Records(name)
-    for count, fields in lines:
+    for count, fields in steps:
         tokens = fields.pop("total_weights", None)
         if tokens and not padded:
             fields["batch_tokens"] = tokens
         records.add(count, **fields)
     if padded:
         records.say("total_weights differ with the padding of each batch: their mean is taken as the tokens per step")
-        records.setting(lines[0][0], "batch_tokens", round(fmean(weights)))
-    if lines:
+        records.setting(steps[0][0], "batch_tokens", round(fmean(weights)))
+    if steps:
         records.say("steps are numbered from 0: counted from 1 here, as steps done")
-    for count, line in enumerate(text.split("\n"), 1):
+    for count, line in lines(text):
         _configuration(records, count, line)
     return records.table()
 
 
-def _lines(text: str):
+def _lines(text: str, progress: Progress):
     """Line and values of each step and evaluation."""
-    for count, line in enumerate(text.split("\n"), 1):
+    for count, line in lines(text, progress):
         if "completed step: " in line and (found := _STEP.search(line)):
             fields = dict(_FIELD.findall(found[2][:1000]))
             printed = fields.get("loss", fields.get("main_model_loss"))

@@ -14,7 +14,7 @@ import math
 import re
 
 from bsmath.sweeps.model import RawTable
-from bsmath.trainers.fields import loss, number
+from bsmath.trainers.fields import Progress, lines, loss, number
 from bsmath.trainers.records import Records
 
 _STEP = re.compile(r"\biteration:?\s{1,12}(\d{1,12})/\s{0,12}\d{1,12} \|")
@@ -54,10 +54,10 @@ def recognizes(sample: str) -> bool:
     )
 
 
-def read(text: str, name: str) -> RawTable:
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """The iterations and validations of a log."""
     records, settings, seen = Records(name), {}, {"batch": False, "loss": False, "nan": 0, "ratios": set()}
-    for count, line in enumerate(text.split("\n"), 1):
+    for count, line in lines(text, progress):
         if "iteration" in line and (found := _STEP.search(line)):
             _iteration(records, count, int(found[1]), _pairs(line), seen)
         elif "validation" in line and " on test set" not in line and (found := _VALID.search(line)):

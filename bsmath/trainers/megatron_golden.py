@@ -13,6 +13,7 @@ import math
 import re
 
 from bsmath.sweeps.model import RawTable, SweepError
+from bsmath.trainers.fields import Progress
 from bsmath.trainers.records import MOST_ROWS, Records
 
 _SHAPE = re.compile(r'"start_step"\s{0,20}:\s{0,20}\d{1,12}\s{0,20},')
@@ -36,7 +37,7 @@ def recognizes(sample: str) -> bool:
     )
 
 
-def read(text: str, name: str) -> RawTable:
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """One row an iteration."""
     try:
         tree = json.loads(text)

@@ -9,6 +9,7 @@ import re
 
 from bsmath.sweeps.model import RawTable, SweepError
 from bsmath.trainers import fields
+from bsmath.trainers.fields import Progress, lines
 from bsmath.trainers.records import Records
 
 NAMES = {
@@ -32,11 +33,11 @@ def recognizes(sample: str) -> bool:
     return len(lines) > 1 and all(map(_LINE.fullmatch, lines))
 
 
-def read(text: str, name: str) -> RawTable:
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """One row a line."""
     header, records = _header(name), Records(name)
     records.say(_said(header, name))
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in lines(text, progress):
         found = _LINE.fullmatch(line) if line.strip() else None
         if found is not None:
             value = {header: _value(header, found[2])} if header else {}

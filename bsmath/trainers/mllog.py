@@ -7,6 +7,7 @@ is a loss in some and an accuracy in others. Source: mlcommons/logging (mllog) a
 import json
 
 from bsmath.sweeps.model import RawTable, SweepError
+from bsmath.trainers.fields import Progress, lines
 from bsmath.trainers.mllog_run import LOSS_IS_METRIC, Run
 from bsmath.trainers.records import Records
 
@@ -21,10 +22,10 @@ def recognizes(sample: str) -> bool:
     return found > 1 or (found == 1 and len(lines) == 1)
 
 
-def read(text: str, name: str) -> RawTable:
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """One row a place at which a run reported something; several runs of one file are told apart by their number."""
     records, runs = Records(name), [Run()]
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in lines(text, progress):
         if MARK not in line:
             continue
         event = _event(line)

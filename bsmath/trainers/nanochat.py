@@ -11,7 +11,7 @@ multiple of several others and is left out, and so is the validation: its bits a
 import re
 
 from bsmath.sweeps.model import RawTable
-from bsmath.trainers.fields import loss, number
+from bsmath.trainers.fields import Progress, lines, loss, number
 from bsmath.trainers.records import Records
 from bsmath.trainers.whole import whole
 
@@ -35,10 +35,10 @@ def recognizes(sample: str) -> bool:
     )
 
 
-def read(text: str, name: str) -> RawTable:
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """The steps of a log."""
     records, own, job, products, bits = Records(name), None, None, [], 0
-    for count, line in enumerate(text.split("\n"), 1):
+    for count, line in lines(text, progress):
         line = line[:400]
         if "loss: " in line and (found := _STEP.search(line)):
             products.append(_step(records, count, line, found))

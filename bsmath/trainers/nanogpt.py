@@ -13,7 +13,7 @@ time holds that too and is left out. The MFU counts against an A100 (312 TFLOP/s
 import re
 
 from bsmath.sweeps.model import RawTable
-from bsmath.trainers.fields import loss, number
+from bsmath.trainers.fields import Progress, lines, loss, number
 from bsmath.trainers.records import Records
 
 _ITERATION = re.compile(r"\b[Ii]ter(?:ation)? (\d{1,12}): loss ([^\s,]{1,30}),(?=[^\n]{0,200}\btime \d)")
@@ -43,11 +43,11 @@ def recognizes(sample: str) -> bool:
     return evaluations > 1
 
 
-def read(text: str, name: str) -> RawTable:
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """The iterations and evaluations of a log."""
     records, found = Records(name), []
     configuration: dict[str, tuple[int, float]] = {}
-    for count, line in enumerate(text.split("\n"), 1):
+    for count, line in lines(text, progress):
         line = line[:400]
         if "loss" in line:
             _losses(found, count, line)

@@ -14,7 +14,7 @@ import re
 from statistics import median
 
 from bsmath.sweeps.model import RawTable
-from bsmath.trainers.fields import loss, number
+from bsmath.trainers.fields import Progress, lines, loss, number
 from bsmath.trainers.records import Records
 
 _STEP = re.compile(r"\biteration: (\d{1,12}) / \d{1,12} \| ?(.*)")
@@ -41,10 +41,10 @@ def recognizes(sample: str) -> bool:
     )
 
 
-def read(text: str, name: str) -> RawTable:
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """The iterations of a log."""
     records, batches, exact = Records(name), [], set()
-    for count, line in enumerate(text.split("\n"), 1):
+    for count, line in lines(text, progress):
         if "iteration: " in line and (found := _STEP.search(line)):
             values = dict(part.split(": ", 1) for part in found[2][:2000].split(" | ") if ": " in part)
             if next(reversed(values), "") == "lm_loss":

@@ -15,7 +15,7 @@ import re
 from collections import Counter
 
 from bsmath.sweeps.model import RawTable
-from bsmath.trainers.fields import loss, number
+from bsmath.trainers.fields import Progress, lines, loss, number
 from bsmath.trainers.records import Records
 
 _PRINTED = re.compile(r"Training epoch \d{1,9}, iteration (\d{1,12})/\d{1,12} \|(.*)")
@@ -42,10 +42,10 @@ def recognizes(sample: str) -> bool:
     )
 
 
-def read(text: str, name: str) -> RawTable:
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """The steps of a log."""
     rows, settings = [], {}
-    for count, line in enumerate(text.split("\n"), 1):
+    for count, line in lines(text, progress):
         if "poch " in line and (values := _values(line)):
             rows.append((count, values))
         elif ("_length" in line or "batch_size" in line) and (found := _SETTING.search(line[:200])):

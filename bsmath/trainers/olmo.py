@@ -16,6 +16,7 @@ import numpy as np
 
 from bsmath.sweeps.model import RawTable
 from bsmath.trainers import fields
+from bsmath.trainers.fields import Progress, lines
 from bsmath.trainers.records import Records
 from bsmath.trainers.whole import ratio, whole
 
@@ -64,10 +65,10 @@ def recognizes(sample: str) -> bool:
     return named and any("[step=" in line and _MARK.search(line) for line in lines)
 
 
-def read(text: str, name: str) -> RawTable:
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """One row a mark with metrics; an evaluation belongs to the last mark before it."""
     records, blocks, config, started = Records(name), [], [], None
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in lines(text, progress):
         line = line[:_LONGEST]
         if "[step=" in line and (mark := _MARK.search(line)):
             time = _TIME.match(line.lstrip())

@@ -13,7 +13,7 @@ import re
 from datetime import datetime
 
 from bsmath.sweeps.model import RawTable
-from bsmath.trainers.fields import loss, number
+from bsmath.trainers.fields import Progress, lines, loss, number
 from bsmath.trainers.records import Records
 
 _STEP = re.compile(r"(validate )?\bstep:\s{1,8}(\d{1,12})\s{2,8}loss:\s{1,8}(\S{1,40})\s")
@@ -41,10 +41,10 @@ def recognizes(sample: str) -> bool:
     )
 
 
-def read(text: str, name: str) -> RawTable:
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """The steps and validations of a log."""
     records = Records(name)
-    for count, line in enumerate(text.split("\n"), 1):
+    for count, line in lines(text, progress):
         if "step:" in line and (found := _STEP.search(line)):
             _step(records, count, line, found)
         elif "batch size" in line or "uilding" in line or "total parameters" in line:

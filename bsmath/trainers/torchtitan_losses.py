@@ -11,7 +11,7 @@ import re
 from itertools import pairwise
 
 from bsmath.sweeps.model import RawTable
-from bsmath.trainers.fields import loss
+from bsmath.trainers.fields import Progress, lines, loss
 from bsmath.trainers.records import Records
 
 FEWEST = 5
@@ -36,10 +36,10 @@ def recognizes(sample: str) -> bool:
     )
 
 
-def read(text: str, name: str) -> RawTable:
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """One row a line."""
     records = Records(name)
-    for count, line in enumerate(text.split("\n"), 1):
+    for count, line in lines(text, progress):
         if len(line) < 80 and (found := _LINE.fullmatch(line)):
             records.add(count, step=int(found[1]), train_loss=loss(found[2]))
         elif line.strip():

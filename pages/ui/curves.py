@@ -13,6 +13,9 @@ from pages.ui.crossed import Crossed
 
 HEIGHT = 240
 """Most pixels of the table of runs."""
+RUN_COLUMNS = tables.RUN_COLUMNS | {
+    "tokens_per_second": st.column_config.NumberColumn(tables.RUN_COLUMNS["tokens_per_second"], format="localized")
+}
 ROW = 35
 """Pixels of one of its rows."""
 PLACES = 60
@@ -149,7 +152,7 @@ def _reached() -> None:
         if one.tuning is not None:
             st.dataframe(tables.tuning(one.tuning)[list(SHOWN)].rename(columns=SHOWN), hide_index=True)
         else:
-            st.dataframe(one.points, hide_index=True)
+            st.dataframe(tables.steps(one), hide_index=True)
 
 
 def _runs(now: Crossed) -> None:
@@ -165,7 +168,8 @@ def _runs(now: Crossed) -> None:
         hide_index=True,
         height=min(HEIGHT, ROW * (len(shown) + 1) + 3),
         disabled=[name for name in shown if name not in EDITABLE],
-        column_config=tables.RUN_COLUMNS | {"tokens_per_step": f"B [{unit} per step]"},
+        column_config=RUN_COLUMNS
+        | {"tokens_per_step": st.column_config.NumberColumn(f"B [{unit} per step]", format="localized")},
         **crossed.editor(),
     )
     if now.record.columns:

@@ -166,6 +166,20 @@ def points(found: list[Measurement]) -> pd.DataFrame:
     return pd.concat([one.points.assign(series=one.label) for one in found], ignore_index=True)
 
 
+def steps(one: Measurement) -> pd.DataFrame:
+    """Steps to the target at each batch, with the range of the runs."""
+    points = one.points
+    return pd.DataFrame(
+        {
+            f"B [{one.batch_unit}]": points["tokens_per_step"].map(text.count),
+            "Steps, median": points["median"].map(text.whole),
+            "Lowest": points["low"].map(text.whole),
+            "Highest": points["high"].map(text.whole),
+            "Runs": points["count"].astype(int),
+        }
+    )
+
+
 def every_series(found: list[Measurement]) -> pd.DataFrame:
     """One row for each series and quantity: batches, fitted numbers with intervals, verdict."""
     rows = [

@@ -21,6 +21,8 @@ EXAMPLES = {
 """Kinds of shipped measurements, and what their buttons say."""
 TITLES = {"noise": "Noise scale", "branch": "Branched run", "router": "Router loads"}
 MEGABYTES = sweeps.MAX_BYTES // 10**6
+MEANING_WIDTH = 260
+"""Pixels of the column that says what a column was taken for."""
 FEW_COLUMNS = 8
 """Columns up to which the table of them is open: a first look then shows what was made of the file."""
 
@@ -154,6 +156,7 @@ def column_editor(table: pd.DataFrame, meanings: dict[str, str], units: list[str
                 options=[mapping.IGNORED, *meanings],
                 format_func=lambda name: meanings.get(name, name),
                 required=True,
+                width=MEANING_WIDTH,
             ),
             "unit": st.column_config.SelectboxColumn("Unit", options=units),
             "first": "First values",

@@ -171,7 +171,7 @@ def test_11_ragged_rows_several_runs_and_a_resumed_run_are_told_apart():
         return rows + [f"24,,{9 / 24**0.3:.4f},{size}"]
 
     found = read("\n".join(["step,train_loss,val_loss,batch_tokens", *run(512, False), *run(1024, True)]))
-    assert found.runs["batch"].tolist() == [512, 1024] and found.losses == ("validation", "training")
+    assert found.runs["batch"].tolist() == [512, 1024] and set(found.losses) == {"validation", "training"}
     assert found.points.groupby("run")["step"].max().tolist() == [24, 24]
     assert not found.points.duplicated(["run", "step"]).any()
 
