@@ -10,6 +10,7 @@ from bsmath.trainers import (
     deepspeed,
     fairseq,
     fms_fsdp,
+    generic,
     hf_stdout,
     hf_trainer_state,
     maxtext,
@@ -17,6 +18,8 @@ from bsmath.trainers import (
     megatron_golden,
     mlflow_metric,
     mllog,
+    nanochat,
+    nanogpt,
     nanotron,
     nemo,
     olmo,
@@ -45,7 +48,10 @@ READERS: dict = {
     "MLflow metric file": mlflow_metric,
     "Hugging Face Trainer": hf_stdout,
     "DeepSpeed": deepspeed,
+    "nanochat": nanochat,
+    "nanoGPT": nanogpt,
     "torchtitan losses": torchtitan_losses,
+    "a training loop": generic,
 }
 """Formats by name, the most particular first; the first whose `recognizes` accepts the sample reads the log."""
 

@@ -1,0 +1,119 @@
+"""Reader of the lines that home-made training loops print, `step 100/5000 | loss 3.21 | lr 3e-4 | 12.3k tok/s`: a step, and beside it
+names and numbers, with a colon, an equals sign or nothing between them.
+
+The last resort: only lines with a step beside a loss or a rate count, and only names that are known.
+"""
+
+import math
+import re
+
+from bsmath.sweeps.model import RawTable
+from bsmath.trainers.fields import Progress, lines, loss, number
+from bsmath.trainers.records import Records
+
+LEAST_LINES = 3
+"""Lines of one shape from which a log is recognized."""
+LONGEST = 1_000
+"""Characters of a line of a log."""
+NAMES = {
+    "train_loss": "loss; train loss; train_loss; training loss; training_loss; train/loss; loss/train; avg loss; avg_loss; trn loss; "
+    "train nll; mean loss; lm loss; lm_loss; ce loss; ce_loss; xent; nll; tloss",
+    "val_loss": "val loss; val_loss; validation loss; validation_loss; valid loss; valid_loss; eval loss; eval_loss; val/loss; loss/val; "
+    "test loss; test_loss; dev loss; vloss",
+    "learning_rate": "lr; learning rate; learning_rate; learning-rate",
+    "grad_norm": "grad norm; grad_norm; gnorm; gradient norm; grad-norm; gradnorm",
+    "tokens_per_s": "tok/s; tok/sec; toks/s; tokens/s; tokens/sec; tokens_per_sec; tokens_per_second; tokens per second; tok_per_sec; tps",
+    "samples_per_s": "samples/s; samples/sec; samples_per_sec; samples_per_second; seq/s; sequences/s; sequences/sec",
+    "steps_per_s": "it/s; iter/s; steps/s; steps/sec; its/s; iterations/s",
+    "step_time_s": "dt; step time; step_time; iter time; iter_time; time/step; time per step; batch time; batch_time; step dt; ms/step; "
+    "s/step; s/it; ms/it; iteration time; time",
+    "tokens": "tokens; tokens seen; tokens_seen; total tokens; total_tokens; consumed tokens; consumed_tokens; toks",
+}
+"""What loops call the numbers that they print."""
+TIMES = {"ms": 1e-3, "msec": 1e-3, "s": 1.0, "sec": 1.0, "us": 1e-6, "min": 60.0}
+"""Seconds in the unit behind a time."""
+RESULTS = frozenset(("train_loss", "val_loss", "tokens_per_s", "samples_per_s", "steps_per_s", "step_time_s"))
+"""Headers of which a line must have one."""
+
+_KNOWN = {name: header for header, names in NAMES.items() for name in names.split("; ")}
+_STEP = re.compile(
+    r"(?i)(?:^|[\s\[(|,;])(?:global[ _-]?step|train[ _-]?step|step|iter(?:ation)?|update|it|batch)s?\s{0,3}[:=#]?\s{0,3}"
+    r"(\d[\d,]{0,14})(?:\s?(?:/|of)\s?(\d[\d,]{0,14}))?(?![\w.])"
+)
+_EPOCH = re.compile(r"(?i)(?:^|[\s\[(|,;])epoch\s{0,3}[:=#]?\s{0,3}(\d{1,6})(?![\w.])")
+_VALUE = r"([+-]?(?:\d[\d,]{0,15}(?:\.\d{0,15})?|\.\d{1,15})(?:e[+-]?\d{1,3})?|nan|inf)"
+_AFTER = re.compile(
+    r"(?i)(?<![\w/.-])("
+    + "|".join(re.escape(name).replace(r"\ ", r"\s") for name in sorted(_KNOWN, key=len, reverse=True))
+    + r")(?![\w/])\s{0,3}(?:\(\w{1,6}\))?\s{0,3}[:=]?\s{0,6}"
+    + _VALUE
+    + r"(?![\w.]*[:=])\s?([kmb](?![a-z])|ms(?:ec)?\b|us\b|s(?:ec)?\b|min\b)?"
+)
+_BEFORE = re.compile(
+    r"(?i)(?<![\w.:=])(?<![:=]\s)"
+    + _VALUE
+    + r"\s?([kmb])?\s?(tok(?:en)?s?/s(?:ec)?|samples/s(?:ec)?|seq/s|it/s|ms/step|s/it|ms/it|s/step)\b"
+)
+_CODE = re.compile(r"[{}]|print\(|\bf['\"]|\\n|^\s*(?:#|//|def |return |import |for |if )|\"step\"|'step'")
+
+
+def recognizes(sample: str) -> bool:
+    """Whether several lines of the same names have rising steps beside a loss or a rate."""
+    shapes: dict[tuple, list[float]] = {}
+    for line in sample.split("\n"):
+        if (found := _parsed(line)) is not None:
+            shapes.setdefault(tuple(sorted(found)), []).append(found["step"])
+            if any(len(set(steps)) >= LEAST_LINES for steps in shapes.values()):
+                return True
+    return False
+
+
+def read(text: str, name: str, progress: Progress = None) -> RawTable:
+    """The steps of a log; where they start anew with each epoch, they are counted on."""
+    records, before, done = Records(name), None, 0
+    for count, line in lines(text, progress):
+        found = _parsed(line)
+        if found is None:
+            continue
+        epoch, whole = found.pop("epoch", None), found.pop("whole", None)
+        if epoch is not None and before is not None and epoch > before[0] and found["step"] + done <= before[1]:
+            done = (epoch - before[2]) * (whole or before[1])
+        first = epoch if before is None else before[2]
+        found["step"] += done
+        before = (epoch, found["step"], first) if epoch is not None else before
+        records.add(count, **found)
+    if done:
+        records.say("steps that start anew with each epoch are counted on")
+    records.say("read as the lines of a training loop that is not known: rates are taken for those of the whole job")
+    return records.table()
+
+
+def _parsed(line: str) -> dict | None:
+    """Step and numbers of a line under the headers of the records, and epoch and whole (steps of an epoch) where it has them; None
+    where it is no line of a step."""
+    if len(line) > LONGEST or _CODE.search(line) or (step := _STEP.search(line)) is None:
+        return None
+    found: dict = {}
+    for known, value, unit in _AFTER.findall(line):
+        header = _KNOWN[re.sub(r"\s", " ", known.lower())]
+        found.setdefault(header, _number(header, known.lower(), value, unit.lower()))
+    for value, suffix, unit in _BEFORE.findall(line):
+        header = _KNOWN.get(unit.lower()) or _KNOWN[unit.lower().replace("token", "tok").replace("toks", "tok")]
+        found.setdefault(header, _number(header, unit.lower(), value, suffix.lower()))
+    found = {header: value for header, value in found.items() if value is not None}
+    if not RESULTS & found.keys():
+        return None
+    if (epoch := _EPOCH.search(line)) and step[2]:
+        found |= {"epoch": int(epoch[1]), "whole": int(step[2].replace(",", ""))}
+    return found | {"step": int(step[1].replace(",", ""))}
+
+
+def _number(header: str, known: str, value: str, unit: str) -> float | None:
+    """A value in base units; None where it cannot be used."""
+    if header in ("train_loss", "val_loss"):
+        return loss(value)
+    parsed = number(value + unit if unit in ("k", "m", "b") else value)
+    if header == "step_time_s":
+        scale = TIMES.get(unit) or next((TIMES[part] for part in ("ms", "s") if known.startswith(f"{part}/")), None)
+        return None if scale is None or not parsed > 0 else parsed * scale  # a time without a unit may be the clock
+    return parsed if math.isfinite(parsed) and parsed >= 0 else None
