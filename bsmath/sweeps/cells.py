@@ -29,6 +29,10 @@ FEW = 1000
 _DIGIT = re.compile("[0-9]")
 
 
+_CLOCK = re.compile(r"(?:(\d{1,4}):)?(\d{1,2}):(\d{2}(?:\.\d{1,9})?)")
+"""A length of time such as 0:04:24.27."""
+
+
 def numbers(cells: pd.Series, units: dict[str, float], scale: float = 1.0, decimal: str = ".") -> np.ndarray:
     """The cells as floats, nan where a cell is empty or no number.
 
@@ -87,6 +91,8 @@ def _one(text: str, units: dict[str, float], scale: float, decimal: str) -> floa
         value = _parsed(lower[: -len(unit)], decimal)
         if not np.isnan(value):
             return value * units[unit]
+    if units is TIMES and (clock := _CLOCK.fullmatch(lower)):
+        return 3600 * float(clock[1] or 0) + 60 * float(clock[2]) + float(clock[3])
     return _parsed(lower, decimal) * scale
 
 

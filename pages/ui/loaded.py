@@ -16,6 +16,8 @@ from pages.ui import state, text
 
 MOST_SWEEPS = 8
 """Sweeps that are kept; the oldest leaves when another comes."""
+MOST_BYTES = 400 * 10**6
+"""Bytes of files that are kept to be read again; beyond, the oldest sweeps keep what was read of theirs alone."""
 MOST_SHOWN = 4
 """Series over the theory: more cannot be told apart."""
 RUNS = "runs"
@@ -103,13 +105,22 @@ def put(new: Loaded, key: str | None = None) -> str:
     names = {each.sweep.name for other, each in has["sweeps"].items() if other != key}
     new = replace(new, sweep=_named(new.sweep, names))
     others = dict(list(has["sweeps"].items())[-MOST_SWEEPS + 1 :]) if key not in has["sweeps"] else has["sweeps"]
-    has["sweeps"] = others | {key: new}
+    has["sweeps"] = _bounded(others | {key: new})
     _forget_fits(key)
     kept = [(one, series) for one, series in has["shown"] if one in has["sweeps"] and series in sweep(one).series]
     if all(one != key for one, _ in kept):
         kept = [*kept[: MOST_SHOWN - 1], (key, new.sweep.series[0])]
     has.update(shown=tuple(kept), chosen=key)
     return key
+
+
+def _bounded(found: dict[str, Loaded]) -> dict[str, Loaded]:
+    """The sweeps, the oldest without their files where all files together are too large to be kept."""
+    kept, room = {}, MOST_BYTES
+    for key, one in reversed(found.items()):
+        room -= sum(len(data) for _, data in one.files)
+        kept[key] = one if room >= 0 else replace(one, files=())
+    return dict(reversed(kept.items()))
 
 
 def _named(one: Sweep, names: set[str]) -> Sweep:

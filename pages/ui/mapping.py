@@ -34,7 +34,12 @@ def _read_name(widget: str, key: str) -> None:
 def questions() -> list[Question]:
     """What the files of the chosen sweep left open, answered or not."""
     one = loaded.entries().get(loaded.chosen())
-    return list(one.questions.values()) if one else []
+    return list(one.questions.values()) if one and one.files else []
+
+
+def possible() -> bool:
+    """Whether the chosen sweep can be read again with other meanings of its columns."""
+    return bool(loaded.entries()[loaded.chosen()].files)
 
 
 def answer(question: Question) -> dict:

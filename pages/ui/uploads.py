@@ -128,7 +128,7 @@ def series() -> None:
 
 def columns(sweep: Sweep) -> None:
     """Each column with what it was taken for; a wrong meaning or unit is corrected in place, and the result follows."""
-    if not sweep.columns:  # made of the logs of runs, which are corrected in their own table, or came with a link
+    if not mapping.possible():  # made of the logs of runs, which are corrected in their own table, or came with a link
         return
     with st.expander("What each column was taken for", expanded=len(sweep.columns) <= FEW_COLUMNS):
         st.caption("Click a cell of the second or third column to correct it; everything below follows.")

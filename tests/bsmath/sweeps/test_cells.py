@@ -42,3 +42,9 @@ def test_a_column_of_numbers_is_taken_whole():
 
 def test_blank_cells_are_told_from_text():
     assert cells.blank(pd.Series(["", "  ", None, "-"], dtype=object)).tolist() == [True, True, True, False]
+
+
+@pytest.mark.parametrize("text, seconds", [("0:04:24.27", 264.27), ("1:02", 62), ("12:00:00", 43_200)])
+def test_a_length_of_time_with_colons_is_seconds(text, seconds):
+    assert_allclose(cells.numbers(pd.Series([text, "x"]), cells.TIMES)[0], seconds)
+    assert np.isnan(cells.numbers(pd.Series([text, "x"]), cells.COUNTS)[0])
