@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -58,7 +59,7 @@ class Draft:
 
     def _recognized(self, header: str) -> Found:
         column = self.raw.frame[header]
-        sample = [cell for cell in column.iloc[:1000].tolist() if cell == cell and str(cell).strip()][:20]
+        sample = list(islice((cell for cell in column.iloc[:1000].tolist() if cell == cell and str(cell).strip()), 20))
         is_number = len(sample) > 0 and sum(cells.is_number(str(cell)) for cell in sample) > len(sample) / 2
         found = columns.recognize(header, is_number)
         corrected = self.answers.get("columns", {})

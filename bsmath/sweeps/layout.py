@@ -128,7 +128,9 @@ def _header(sample, fields: list[list[str]], usual: int) -> tuple[int, list[str]
             numbers = sum(
                 cells.is_number(cell) or bool(cell.strip()) and not re.search("[a-z]", cell, re.I) for cell in each
             )
-            logged = sum(_LOGGED.search(cell) is not None for cell in each if " - " not in cell)  # a tracker's "run - metric"
+            logged = sum(
+                _LOGGED.search(cell) is not None for cell in each if " - " not in cell
+            )  # a tracker's "run - metric"
             if numbers > len(each) / 2 or logged > len(each) / 2:
                 return None
             after = [len(other) for (line, _), other in zip(sample, fields, strict=True) if line > number]

@@ -127,6 +127,8 @@ def _combinations(
 
 def _finer(combination: np.ndarray, many: int, code: np.ndarray, different: int) -> tuple[np.ndarray, int]:
     """Combinations told apart by one more column, and the number that they stay below."""
+    if different == 1:
+        return combination, many
     if many * different > MOST_CODES:
         combination = pd.factorize(combination)[0]
         many = int(combination.max(initial=0)) + 1
@@ -173,6 +175,8 @@ def _in_parts(values: np.ndarray) -> tuple[np.ndarray, int]:
 
 def _numbered(combination: np.ndarray, many: int) -> tuple[np.ndarray, np.ndarray]:
     """Combinations below `many` numbered as they come in the file, and the place where each is met first."""
+    if many == 1 and len(combination):
+        return combination, np.zeros(1, int)
     if many > FEW_CODES:
         combination, different = pd.factorize(combination)
         return combination, _first(combination, len(different))
@@ -193,8 +197,16 @@ def _first(codes: np.ndarray, different: int) -> np.ndarray:
 
 def _key(codes: pd.DataFrame, headers: list[str]) -> np.ndarray:
     """One integer per different values of some columns, numbered as they come in the file."""
-    present = [f"/{header}" for header in headers if f"/{header}" in codes]
-    return codes.groupby(present, sort=False).ngroup().to_numpy() if present else np.zeros(len(codes), int)
+    key = np.zeros(len(codes), int)
+    for header in headers:
+        if f"/{header}" in codes:
+            key = _joint(key, codes[f"/{header}"].to_numpy())
+    return key
+
+
+def _joint(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The different pairs of two codes, numbered as they come."""
+    return pd.factorize(first * (int(second.max(initial=0)) + 1) + second)[0]
 
 
 def _chosen(draft: Draft, codes: pd.DataFrame, rows: int) -> list[str]:
@@ -211,10 +223,11 @@ def _chosen(draft: Draft, codes: pd.DataFrame, rows: int) -> list[str]:
 
 def _tells_apart(key: np.ndarray, finer: np.ndarray, batch: np.ndarray, meaning: str) -> bool:
     """Whether the finer key separates runs rather than points of one run."""
-    pairs = pd.DataFrame({"key": key, "batch": batch, "finer": finer}).drop_duplicates()
-    batches = pairs.groupby("finer").size()
-    left = batches[batches > 1].sum() / len(pairs.drop_duplicates(["key", "batch"]))
-    meetings = pairs.duplicated(["key", "batch"], keep=False).mean()
+    _, first = np.unique(_joint(finer, batch), return_index=True)
+    batches = np.bincount(finer[first])
+    met = np.bincount(shared := _joint(key[first], batch[first]))
+    left = batches[batches > 1].sum() / len(met)
+    meetings = (met[shared] > 1).mean()
     if meetings <= (LEAST_MEETINGS if meaning == "text" else 0):
         return batches.min() >= LEAST_BATCHES["scale" if meaning in SCALE else "identity"]
     return left >= SHARE_LEFT if meaning in SCALE else left > 0

@@ -3,9 +3,10 @@
     Total batch size 524,288 => gradient accumulation steps: 2
     step 00100/18000 (0.56%) | loss: 5.214873 | lrm: 1.00 | dt: 1533.21ms | tok/sec: 341,954 | bf16_mfu: 48.31 | ...
 
-Source: scripts/base_train.py, mid_train.py and chat_sft.py of nanochat. The loss is a running mean of the training losses, without its
-bias to zero; the rate is the whole job's: tokens of the batch over the time, cut to a whole number. The learning rate is printed as a
-multiple of several others and is left out, and so is the validation: its bits are per byte, not per token.
+Source: scripts/base_train.py, mid_train.py and chat_sft.py of nanochat. The loss is a running mean of the training
+losses, without its bias to zero; the rate is the whole job's: tokens of the batch over the time, cut to a whole
+number. The learning rate is printed as a multiple of several others and is left out, and so is the validation: its
+bits are per byte, not per token.
 """
 
 import re
@@ -20,10 +21,10 @@ MULTIPLE = 64
 
 _STEP = re.compile(r"\bstep (\d{1,12})(?:/(\d{1,12}))? \([\d.]{1,12}%\) ?\| loss: (\S{1,30})")
 _FIELD = re.compile(r"\| (dt|tok/sec|mfu|bf16_mfu|grad norm): ([\d,.]{1,20}|nan|inf)(ms|s|%)?")
-_BATCH = re.compile(r"\bTotal batch size ([\d,]{1,20}) => gradient accumulation steps: (\d{1,9})")
-_RANK = re.compile(r"\bTokens / micro-batch / rank: (\d{1,9}) x (\d{1,9}) = ([\d,]{1,20})")
-_JOB = re.compile(r"\bTokens / micro-batch: ([\d,]{1,20})")
-_PARAMETERS = re.compile(r"(?:\bNumber of parameters: |^total {1,30}: )([\d,]{1,20})\s*$")
+_BATCH = re.compile(r"\bTotal batch size (\d[\d,]{0,19}) => gradient accumulation steps: (\d{1,9})")
+_RANK = re.compile(r"\bTokens / micro-batch / rank: (\d{1,9}) x (\d{1,9}) = (\d[\d,]{0,19})")
+_JOB = re.compile(r"\bTokens / micro-batch: (\d[\d,]{0,19})")
+_PARAMETERS = re.compile(r"(?:\bNumber of parameters: |^total {1,30}: )(\d[\d,]{0,19})\s*$")
 
 
 def recognizes(sample: str) -> bool:

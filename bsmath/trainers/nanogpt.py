@@ -5,9 +5,10 @@
     iter 10: loss 9.3127, time 412.37ms, mfu 41.86%
     10 | loss 9.3127 | lr 6.000000e-05 | 412.37ms | mfu 41.86%
 
-Source: train.py and model.py of nanoGPT, train.py of llama2.c. An iteration is an optimizer step, its number that of the steps before
-it, as in the lines of evaluations. Its clock starts at the end of the one before: where an evaluation came between, the
-time holds that too and is left out. The MFU counts against an A100 (312 TFLOP/s) on any device; -100 % means not yet.
+Source: train.py and model.py of nanoGPT, train.py of llama2.c. An iteration is an optimizer step, its number that of
+the steps before it, as in the lines of evaluations. Its clock starts at the end of the one before: where an
+evaluation came between, the time holds that too and is left out. The MFU counts against an A100 (312 TFLOP/s) on any
+device; -100 % means not yet.
 """
 
 import re
@@ -22,18 +23,20 @@ _EVALUATION = re.compile(r"\b[Ss]tep (\d{1,12}): train loss ([^\s,]{1,30})[, ][^
 _TIME = re.compile(r"(?:\btime |\| )([\d.]{1,20}) ?(ms|s)\b")
 _MFU = re.compile(r"\bmfu (-?[\d.]{1,20})%")
 _RATE = re.compile(r"\blr[ :=]{1,2}([\d.eE+-]{1,20})")
-_TOKENS = re.compile(r"^\s{0,8}[Tt]okens per iteration will be: ([\d,]{1,20})\s*$")
+_TOKENS = re.compile(r"^\s{0,8}[Tt]okens per iteration will be: (\d[\d,]{0,19})\s*$")
 _PARTS = re.compile(
     r"(\d{1,9}) grad accum steps \* (\d{1,9}) processes \* (\d{1,9}) batch size \* (\d{1,9}) max seq len"
 )
-_PARAMETERS = re.compile(r"\bnumber of parameters: ([\d.,]{1,20}[MB]?)\s*$")
-_GROUP = re.compile(r"^\s{0,8}num (decayed|non-decayed) parameter tensors: \d{1,9}, with ([\d,]{1,20}) parameters")
+_PARAMETERS = re.compile(r"\bnumber of parameters: (\d[\d.,]{0,19}[MB]?)\s*$")
+_GROUP = re.compile(r"^\s{0,8}num (decayed|non-decayed) parameter tensors: \d{1,9}, with (\d[\d,]{0,19}) parameters")
 _OVERRIDE = re.compile(r"^(?:Overriding: )?(batch_size|block_size|max_seq_len) = (\d{1,9})\s*(?:#.{0,200})?$")
 _NAMES = {"batch_size": "micro_batch", "block_size": "seq_len", "max_seq_len": "seq_len"}
 
 
 def recognizes(sample: str) -> bool:
     """Whether a line is an iteration with its time, or two are evaluations."""
+    if "iter_num=" in sample:
+        return False  # nanoGNS, whose evaluations are the same
     evaluations = 0
     for line in sample.split("\n"):
         if "loss" in line:

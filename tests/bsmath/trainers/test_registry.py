@@ -1,5 +1,7 @@
 """The registry: each sample is known by its lines to one reader alone, whatever its name, and has a row in the table of samples."""
 
+import math
+import re
 from pathlib import Path
 
 import pytest
@@ -44,3 +46,14 @@ def test_no_source_is_taken_for_a_log(path):
     if '"""' in (text := path.read_text()):
         text = text[text.index('"""', text.index('"""') + 3) :]  # what a module says of its format may quote it
     assert trainers.find(text.encode()) is None
+
+
+def test_the_reader_that_the_readme_shows_works():
+    code = re.search(r"```python\n(# bsmath/trainers/mytrainer.py.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[
+        1
+    ]
+    module: dict = {}
+    exec(code, module)
+    text = "mytrainer 1 loss=3.2 ms=100\nmytrainer 2 loss=nan ms=90\n"
+    assert module["recognizes"](text)
+    assert module["read"](text, "run.log").frame.to_numpy().tolist() == [[1, 3.2, 0.1], [2, math.inf, 0.09]]
