@@ -43,6 +43,9 @@ SETTINGS = {
 }
 """Columns known to the sweeps that tell what a run was; meanings alike."""
 
+MOST_RUNS = 500
+"""Columns of runs side by side that are taken apart; nobody draws more in one chart."""
+
 _HELD_OUT = frozenset("val valid validation eval evaluation dev test heldout held".split())
 _OTHER = frozenset(
     "target threshold goal final best last min max std sem scale aux auxiliary balancing balance load z router moe expert mtp "
@@ -109,6 +112,8 @@ def unfolded(frame: pd.DataFrame) -> pd.DataFrame:
     spread = any(map(_is_spread, headers))
     kept = [header for header in headers if not (spread and _is_spread(header))]
     runs = tracked(kept) or by_batch(kept, frame)
+    if len(runs) > MOST_RUNS:
+        return frame
     named = {header for metrics in runs.values() for header in metrics}
     beside = [header for header in kept if header not in named and _BETWEEN not in header]
     has_step = any("step" == meaning(metric) for metrics in runs.values() for metric in metrics.values())
@@ -120,7 +125,8 @@ def unfolded(frame: pd.DataFrame) -> pd.DataFrame:
     for run, metrics in runs.items():
         own = frame[list(metrics)].rename(columns=metrics)
         filled = own.drop(columns=[name for name in own if meaning(name) in PLACES]).notna().any(axis=1)
-        parts.append(frame.loc[filled, beside].assign(run=run, **{str(name): own.loc[filled, name] for name in own}))
+        shared = frame.loc[filled, [header for header in beside if header not in own]]
+        parts.append(pd.concat([shared, own.loc[filled]], axis=1).assign(run=run))
     return pd.concat(parts, ignore_index=True)
 
 

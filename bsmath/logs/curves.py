@@ -16,6 +16,8 @@ from bsmath.sweeps import Column, Question, Sweep, SweepError, columns
 
 LEAST_POINTS = 3
 """Places of a run from which its losses are a curve and not the result of a sweep."""
+MOST_HEADERS = 5000
+"""Columns of a log of runs; what has more is none."""
 LEAST_RATES = 5
 """Logged steps of a run from which its rates are a log and not a few repeats."""
 EDITABLE = ("batch", "seq_len", "num_devices", "learning_rate", "seed", "model")
@@ -221,6 +223,8 @@ class LossCurves:
 
 def recognizes(headers: list[str]) -> bool:
     """Whether columns hold the place in a run, and a loss or a rate."""
+    if len(headers) > MOST_HEADERS:
+        return False
     frame = curve_headers.unfolded(pd.DataFrame(columns=headers))
     found = {meaning for meaning, names in curve_headers.meanings(list(frame.columns)).items() if names}
     if not found & set(curve_headers.PLACES):

@@ -260,7 +260,7 @@ def _settings(keys: pd.DataFrame, name: str) -> pd.Series:
         text = column not in (*SETTINGS, *GROUPS, *SIZES, "layer") and _is_text(keys[column])
         named = column == "balancing_loss" or keys[column].nunique(dropna=False) > 1
         if named and (text or column in SETTINGS):
-            values = keys[column].map(lambda value: f"{value:g}" if isinstance(value, (int, float)) else str(value))
+            values = keys[column].map(lambda value: f"{value:g}" if isinstance(value, float) else str(value))
             parts.append(values if text else column.replace("_", " ") + " " + values)
     if not parts:
         return pd.Series([name] * len(keys))

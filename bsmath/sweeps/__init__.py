@@ -100,8 +100,8 @@ def of_table(raw: RawTable, name: str, answers: Mapping[str, object] | None = No
 
 
 def short(name: str) -> str:
-    """A file's name as messages have it."""
-    return name.strip()[:80] or "file"
+    """A file's name as messages have it: without what cannot be shown, and not too long."""
+    return "".join(filter(str.isprintable, name)).strip()[:80] or "file"
 
 
 def aggregate(sweep: Sweep | pd.DataFrame, series: str, quantity: str) -> pd.DataFrame:

@@ -55,7 +55,10 @@ def numbers(cells: pd.Series, units: dict[str, float], scale: float = 1.0, decim
     if isinstance(cells.dtype, pd.CategoricalDtype):  # each different cell once
         different = numbers(pd.Series(cells.cat.categories), units, scale, decimal)
         return np.append(different, np.nan)[cells.cat.codes.to_numpy()]
-    found = pd.to_numeric(cells, errors="coerce").to_numpy(float, na_value=np.nan) * scale
+    try:
+        found = pd.to_numeric(cells, errors="coerce").to_numpy(float, na_value=np.nan) * scale
+    except OverflowError:  # a whole number of hundreds of digits
+        found = np.full(len(cells), np.nan)
     left = np.isnan(found) & ~blank(cells)
     if decimal == ",":
         left |= cells.str.contains("[.,]", na=False).to_numpy(bool)

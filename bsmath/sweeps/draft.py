@@ -5,12 +5,16 @@ from dataclasses import replace
 from itertools import islice
 
 import numpy as np
+import pandas as pd
 
 from bsmath import checks
 from bsmath.sweeps import cells, columns
 from bsmath.sweeps.columns import Found
 from bsmath.sweeps.meanings import MEANINGS
 from bsmath.sweeps.model import Column, Problem, Question, RawTable, SweepError
+
+MOST_LOOKED_AT = 100_000
+"""Cells at the beginning of a table from which it is seen whether a column holds numbers."""
 
 MOST_PROBLEMS = 100
 """Problems that are listed one by one."""
@@ -51,15 +55,15 @@ class Draft:
         self.notes: dict[str, str] = {}
         self.problems: list[Problem] = list(raw.problems[:MOST_PROBLEMS])
         self.unlisted = len(raw.problems) - len(self.problems)
-        self.found = {str(header): self._recognized(str(header)) for header in raw.frame.columns}
+        looked_at = raw.frame.head(MOST_LOOKED_AT // max(raw.frame.shape[1], 100)).to_dict("list")
+        self.found = {str(header): self._recognized(str(header), first) for header, first in looked_at.items()}
         self.named = np.zeros(len(raw.rows), bool)
         self.per_replica = False
         self._numbers: dict[str, np.ndarray] = {}
         self._checked: set[str] = set()
 
-    def _recognized(self, header: str) -> Found:
-        column = self.raw.frame[header]
-        sample = list(islice((cell for cell in column.iloc[:1000].tolist() if cell == cell and str(cell).strip()), 20))
+    def _recognized(self, header: str, first: list) -> Found:
+        sample = list(islice((cell for cell in first if not _is_blank(cell)), 20))
         is_number = len(sample) > 0 and sum(cells.is_number(str(cell)) for cell in sample) > len(sample) / 2
         found = columns.recognize(header, is_number)
         corrected = self.answers.get("columns", {})
@@ -124,13 +128,10 @@ class Draft:
 
     def columns(self) -> tuple[Column, ...]:
         """What became of every source column."""
-        result = []
+        result, beginning = [], self.raw.frame.head(3).to_dict("list")
         for header, found in self.found.items():
-            cell = self.raw.frame[header].iloc[:3]
             note = self.notes.get(header, "not used")
-            first = tuple(
-                "" if blank else str(value)[:60] for value, blank in zip(cell, cells.blank(cell), strict=True)
-            )
+            first = tuple("" if _is_blank(cell) else str(cell)[:60] for cell in beginning.get(header, ()))
             result.append(Column(header=header, meaning=found.meaning, unit=found.unit, first_values=first, note=note))
         return tuple(result)
 
@@ -144,6 +145,10 @@ class Draft:
                 )
             )
         return tuple(listed)
+
+
+def _is_blank(cell) -> bool:
+    return cell is None or cell is pd.NA or cell != cell or not str(cell).strip()
 
 
 def _shown(cell) -> str:

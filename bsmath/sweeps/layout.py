@@ -13,7 +13,7 @@ SEPARATORS = ("\t", ";", "|", ",")
 SAMPLE = 60
 """Lines that are looked at."""
 
-MOST_COLUMNS = 10_000
+MOST_COLUMNS = 5_000
 """Fields from which a line is no row of a table."""
 
 LEAST_AGREEING = 0.5

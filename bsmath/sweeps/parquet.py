@@ -16,7 +16,7 @@ from bsmath.sweeps.model import Problem, RawTable, SweepError
 from bsmath.sweeps.parquet_sizes import Sizes
 from bsmath.sweeps.text import MAX_BYTES
 
-MOST_COLUMNS = 10_000
+MOST_COLUMNS = 5_000
 """Columns that are read."""
 MOST_CELLS = 20_000_000
 """Rows times columns that are read."""

@@ -28,9 +28,6 @@ _PRINTED = re.compile(r"^\s{0,8}step {1,12}(\d{1,12})/\d{1,12}(?: \| |: )(?:trai
 _CPU = re.compile(r"^\s{0,8}step (\d{1,12}): train loss (\S{1,30}) \(took ([\d.]{1,30}) ms\)")
 _VALIDATION = re.compile(r"^\s{0,8}val loss:? (\S{1,30})\s*$")
 _TIME = re.compile(r"[|(] ?([\d.]{1,30}) ?ms\b")
-_RATE = re.compile(r"([\d.]{1,30}) tok/s")
-_FIELD = re.compile(r"\| ?(lr|norm) ([^\s|]{1,30})")
-_MFU = re.compile(r"\| ?(-?[\d.]{1,20})% [\w.]{1,12} MFU")
 _ROW = re.compile(r"^\| ([\w() .]{1,30}?) {1,40}\| (\S{1,60}) {1,60}\|\s*$")
 _ACCUM = re.compile(r"^=> (?:setting|calculated) grad(?:ient)?[ _]accum(?:ulation)?[ _]steps[:=] ?(\d{1,9})\s*$")
 _HEADERS = {
@@ -85,30 +82,37 @@ def _logged(records: Records, count: int, found: re.Match) -> None:
 
 def _printed(records: Records, count: int, line: str, done: int, products: list) -> int:
     """A printed step or validation; returns the steps that are done after it."""
+    if found := _PRINTED.search(line):
+        step = int(found[1])
+        fields, rate = _fields(line[found.end() :])
+        records.add(count, step=step, train_loss=loss(found[2]), **fields)
+        if rate is not None and "step_time_s" in fields:
+            products.append((step, fields["step_time_s"] * rate))
+        return step
     if found := _VALIDATION.search(line):
         records.add(count, step=done, val_loss=loss(found[1]))
-        return done
-    if found := _CPU.search(line):
+    elif found := _CPU.search(line):
         records.add(count, step=int(found[1]), train_loss=loss(found[2]), step_time_s=number(found[3]) / 1000)
         return int(found[1]) + 1
-    if not (found := _PRINTED.search(line)):
-        return done
-    rest = line[found.end() :]
-    fields, mfu = dict(_FIELD.findall(rest)), _MFU.search(rest)
-    time, rate = _TIME.search(rest), _RATE.search(rest)
-    step_time = number(time[1]) / 1000 if time else None
-    records.add(
-        count,
-        step=int(found[1]),
-        train_loss=loss(found[2]),
-        learning_rate=number(fields.get("lr", "")),
-        grad_norm=number(fields.get("norm", "")),
-        step_time_s=step_time,
-        mfu=number(mfu[1]) / 100 if mfu and number(mfu[1]) > 0 else None,
-    )
-    if step_time and rate:
-        products.append((int(found[1]), step_time * number(rate[1])))
-    return int(found[1])
+    return done
+
+
+def _fields(rest: str) -> tuple[dict[str, float], float | None]:
+    """What follows the loss in a printed line, and its rate. [tokens/s]"""
+    fields, rate = {}, None
+    for part in rest.replace(", ", "|").split("|"):
+        part = part.strip(" ()")
+        if part.startswith("norm "):
+            fields["grad_norm"] = number(part[5:])
+        elif part.startswith("lr "):
+            fields["learning_rate"] = number(part[3:])
+        elif part.endswith("ms"):
+            fields["step_time_s"] = number(part) / 1000
+        elif part.endswith("MFU") and number(part) > 0:
+            fields["mfu"] = number(part) / 100
+        elif part.endswith("tok/s"):
+            rate = number(part)
+    return fields, rate
 
 
 def _setting(records: Records, count: int, line: str) -> None:

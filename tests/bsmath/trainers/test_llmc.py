@@ -79,7 +79,8 @@ def test_a_resumed_run_repeats_its_steps():
 
 
 def test_other_text_is_not_recognized():
-    code = 'fprintf(logfile, "s:%d trl:%.4f lr:%.6f norm:%.2f\\n", step, train_loss);\nprintf0("step %4d/%d | loss %7.6f")\n'
+    code = 'fprintf(logfile, "s:%d trl:%.4f lr:%.6f norm:%.2f\\n", step);\n'
+    code += 'printf0("step %4d/%d | loss %7.6f")\n'
     modded = "step:1/5 train_loss:3.0 train_time:5ms step_avg:nanms\n" * 3
     loop = "step 100/5000 | loss 3.21 | lr 3e-4 | 12.3k tok/s\n" * 3
     rows = "| s | trl |\n|---|---|\n| 1 | 3 |\ns,trl\n1,3\n"

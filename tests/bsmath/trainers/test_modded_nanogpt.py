@@ -12,6 +12,7 @@ from bsmath.trainers import modded_nanogpt
 
 SAMPLE = Path(__file__).parents[3] / "data" / "samples" / "logs" / "modded_nanogpt.txt"
 REAL = Path(__file__).parents[4] / "shared" / "data" / "6_import_formats"
+STEP = "step:1/2 train_time:5ms step_avg:nanms\n"
 
 
 def table(text: str):
@@ -41,9 +42,9 @@ def test_the_dumped_source_states_the_batch_with_its_unit_and_is_not_echoed(samp
     read = modded_nanogpt.read(SAMPLE.read_text(), "run.log")
     assert (sample["batch_seqs"] == 512).all() and (sample["seq_len"] == 1024).all()
     assert "print" not in " ".join(read.comments) and not read.problems
-    tokens = "    batch_size: int = 8*64*1024 # batch size, in tokens, across all devices\nstep:1/2 train_time:5ms step_avg:nanms\n"
+    tokens = "    batch_size: int = 8*64*1024 # batch size, in tokens, across all devices\n" + STEP
     assert table(tokens)["batch_tokens"].iloc[0] == 524_288
-    unsaid = "    batch_size: int = 512\nstep:1/2 train_time:5ms step_avg:nanms\n"
+    unsaid = "    batch_size: int = 512\n" + STEP
     assert not {"batch_tokens", "batch_seqs"} & set(table(unsaid))
 
 

@@ -49,8 +49,10 @@ def test_without_its_line_the_batch_follows_from_time_and_rate():
 
 def test_older_and_shorter_forms_are_read():
     text = (
-        "step 00010 (12.00%) | loss: 7.44 | grad norm: 0.5000 | lrm: 1.00 | dt: 8111ms | tok/sec: 4,039 | mfu: 3.1% | epoch: 1\n"
-        "step 00011/00080 (13.75%) | loss: 7.40 | lrm: 1.00 | dt: 8120.50ms | tok/sec: 4,035 | mfu: 3.10 | total time: 0.10m\n"
+        "step 00010 (12.00%) | loss: 7.44 | grad norm: 0.5000 | lrm: 1.00 | dt: 8111ms | tok/sec: 4,039 | "
+        "mfu: 3.1% | epoch: 1\n"
+        "step 00011/00080 (13.75%) | loss: 7.40 | lrm: 1.00 | dt: 8120.50ms | tok/sec: 4,035 | "
+        "mfu: 3.10 | total time: 0.10m\n"
     )
     assert nanochat.recognizes(text)
     frame = table(text)
