@@ -264,9 +264,9 @@ def shared_now() -> list[tuple[str, Sweep, tuple[str, ...]]]:
     return [(sweep(key).name, sweep(key), tuple(name for one, name in shown_series() if one == key)) for key in names]
 
 
-def share_switch() -> dict:
+def share_switch(key: str) -> dict:
     """A toggle that puts the shown series into the link."""
-    return state.tie("share_data", memory()["share"], _read_share)
+    return state.tie(f"share_{key}", memory()["share"], _read_share)
 
 
 def _read_share(key: str) -> None:

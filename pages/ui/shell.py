@@ -85,7 +85,7 @@ def _sidebar(scenario: Scenario) -> None:
         st.toggle(
             "Put the shown measurements into the link",
             help="Medians, spread and count of each batch, not the files. Off: the link has the scenario alone.",
-            **loaded.share_switch(),
+            **loaded.share_switch("sidebar"),
         )
         st.caption(f"Loaded for this session: {text.listed(one.sweep.name for one in loaded.entries().values())}.")
     state.write_address()

@@ -94,7 +94,9 @@ def summary(sweep: Sweep) -> None:
         f"**{text.plain(sweep.name)}**: {len(sweep.table):,} usable rows, {text.plural(batches, 'batch size')}, {len(sweep.series)} series; "
         f"{' and '.join(kinds) or 'no result yet'}."
     )
-    if sweep.comments:
+    if sweep.comments and not mapping.possible():  # from a link or a scenario file
+        st.caption(text.plain(" ".join(sweep.comments)))
+    elif sweep.comments:
         with st.expander("What the file says about itself"):
             st.code("\n".join(sweep.comments), language=None, wrap_lines=True)
 
