@@ -144,7 +144,11 @@ def read_one(data: bytes, name: str, progress: Callable | None = None) -> Log | 
     """What one file holds, which is no archive."""
     if scenario_file.recognizes(data):
         return scenario_file.from_json(data, name)
-    return logs.read(data, name, progress) or sweeps.read(data, name, progress=progress)
+    log, rows = logs.read_rows(data, name, progress)
+    if log is not None:
+        return log
+    name = sweeps.short(name)
+    return sweeps.read(data, name, progress=progress) if rows is None else sweeps.of_table(rows, name)
 
 
 def read_again(files: Iterable[tuple[str, bytes]], answers: dict) -> Sweep:

@@ -62,22 +62,30 @@ def read(data: bytes, name: str, progress: Callable | None = None) -> Log | None
     SweepError
         Where the file is no text, or is such a log without a usable row; the sentence says why.
     """
+    return read_rows(data, name, progress)[0]
+
+
+def read_rows(data: bytes, name: str, progress: Callable | None = None) -> tuple[Log | None, RawTable | None]:
+    """The same, and the rows where they had to be read for it and are those that `sweeps.table` would give."""
     name = sweeps.short(name)
     if parquet.recognizes(data):
-        return of_table(parquet.read(data, name, progress), name)
+        raw = parquet.read(data, name, progress)
+        return of_table(raw, name), raw
     data = text.clean(data, name)
     if (trainer := trainers.find(data)) is not None:
-        return _printed(trainers.read(data, name, trainer, progress), name, trainer)
+        return _printed(trainers.read(data, name, trainer, progress), name, trainer), None
     head = delimited.head(data)
     if json_lines.recognizes(head):
-        return of_table(json_lines.read(data, name), name)
+        raw = json_lines.read(data, name)
+        return of_table(raw, name), raw
     if head.lstrip().startswith(("{", "[")):
         raw = json_lines.read_list(data, name)
-        return raw and of_table(raw, name, lambda: sweeps.read(data, name))
+        return raw and of_table(raw, name, lambda: sweeps.read(data, name)), None
     found = layout.find(head)
     if found is None or _kind([*found.headers, *noise_wide.constants(found.comments)]) is None:
-        return None
-    return of_table(delimited.read(data, name, progress=progress), name)
+        return None, None
+    raw = delimited.read(data, name, progress=progress)
+    return of_table(raw, name), raw if sweeps.reader(head) is delimited else None
 
 
 def runs_of(data: bytes, name: str, columns: Mapping[str, str | None]) -> LossCurves:

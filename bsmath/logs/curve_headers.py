@@ -46,6 +46,9 @@ SETTINGS = {
 MOST_RUNS = 500
 """Columns of runs side by side that are taken apart; nobody draws more in one chart."""
 
+MOST_CELLS = 20_000
+"""Such columns times all columns up to which they are taken apart."""
+
 _HELD_OUT = frozenset("val valid validation eval evaluation dev test heldout held".split())
 _OTHER = frozenset(
     "target threshold goal final best last min max std sem scale aux auxiliary balancing balance load z router moe expert mtp "
@@ -112,7 +115,7 @@ def unfolded(frame: pd.DataFrame) -> pd.DataFrame:
     spread = any(map(_is_spread, headers))
     kept = [header for header in headers if not (spread and _is_spread(header))]
     runs = tracked(kept) or by_batch(kept, frame)
-    if len(runs) > MOST_RUNS:
+    if len(runs) > MOST_RUNS or len(runs) * len(kept) > MOST_CELLS:
         return frame
     named = {header for metrics in runs.values() for header in metrics}
     beside = [header for header in kept if header not in named and _BETWEEN not in header]

@@ -21,7 +21,7 @@ from bsmath.sweeps.text import MAX_BYTES
 
 __all__ = [
     "ALL_ROWS", "MAX_BYTES", "UNITS", "MEANINGS", "QUANTITIES", "READERS", "TEMPLATE", "Column", "Problem", "Question", "RawTable", "Sweep",
-    "SweepError", "Unmapped", "aggregate", "at_best_rates", "best_rates", "of_table", "read", "short", "table",
+    "SweepError", "Unmapped", "aggregate", "at_best_rates", "best_rates", "of_table", "read", "reader", "short", "table",
 ]  # fmt: skip
 
 READERS = {
@@ -85,11 +85,15 @@ def table(data: bytes, name: str, decimal: str | None = None, progress: Callable
         return parquet.read(data, name, progress)
     data = text.clean(data, name)
     head = delimited.head(data)
-    for reader in READERS.values():
-        if reader.recognizes(head):
-            more = {"progress": progress} if reader is delimited else {}
-            return reader.read(data, name, decimal, **more)
-    raise SweepError(f"{name} must hold a table with a header line, or benchmark lines, got {_kind(head)}")
+    found = reader(head)
+    if found is None:
+        raise SweepError(f"{name} must hold a table with a header line, or benchmark lines, got {_kind(head)}")
+    return found.read(data, name, decimal, **({"progress": progress} if found is delimited else {}))
+
+
+def reader(head: str):
+    """The module that reads a text which begins so; None where no format is recognized."""
+    return next((each for each in READERS.values() if each.recognizes(head)), None)
 
 
 def of_table(raw: RawTable, name: str, answers: Mapping[str, object] | None = None) -> Sweep:

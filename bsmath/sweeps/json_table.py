@@ -38,7 +38,7 @@ def read(data: bytes, name: str, decimal: str | None = None) -> RawTable:
     if best is None or best.score == 0 or best.score == 1 and _settings(value):
         raise SweepError(f"{name} must hold {WANTED}, got {_settings(value) or _kind(value)}")
     frame, rows = _frame(best, name)
-    if len(parsed.lines) == len(best.blocks):
+    if len(parsed.lines) == len(best.blocks) > 1:
         rows = np.array(parsed.lines)[rows - 1]
     return RawTable(frame=frame, rows=rows, comments=comments, decimal=decimal or ".", problems=tuple(problems))
 

@@ -42,7 +42,7 @@ def shared(page: Page, address: str) -> str:
     page.locator("input[type=file]").set_input_files(FILES)
     expect(page.get_by_text("usable rows")).to_be_visible(timeout=30_000)
     served.settle(page)
-    page.get_by_text("Put the shown measurements into the link").click()
+    page.get_by_text("Put the shown measurements into the link").first.click()
     page.wait_for_function("location.search.includes('data=')")
     served.settle(page)
     return page.evaluate("location.href")
