@@ -21,7 +21,7 @@ NAMES = {
     "val_loss": "val loss; val_loss; validation loss; validation_loss; valid loss; valid_loss; eval loss; eval_loss; val/loss; loss/val; "
     "test loss; test_loss; dev loss; vloss",
     "learning_rate": "lr; learning rate; learning_rate; learning-rate",
-    "grad_norm": "grad norm; grad_norm; gnorm; gradient norm; grad-norm; gradnorm",
+    "grad_norm": "grad norm; grad_norm; norm; gnorm; gradient norm; grad-norm; gradnorm",
     "tokens_per_s": "tok/s; tok/sec; toks/s; tokens/s; tokens/sec; tokens_per_sec; tokens_per_second; tokens per second; tok_per_sec; tps",
     "samples_per_s": "samples/s; samples/sec; samples_per_sec; samples_per_second; seq/s; sequences/s; sequences/sec",
     "steps_per_s": "it/s; iter/s; steps/s; steps/sec; its/s; iterations/s",
@@ -54,6 +54,7 @@ _BEFORE = re.compile(
     + _VALUE
     + r"\s?([kmb])?\s?(tok(?:en)?s?/s(?:ec)?|samples/s(?:ec)?|seq/s|it/s|ms/step|s/it|ms/it|s/step)\b"
 )
+_PROSE = re.compile(r"(?i)\b(?:the|was|were|we|that|which|this|saw|seen|because|when|then|you|should)\b")
 _CODE = re.compile(r"[{}]|print\(|\bf['\"]|\\n|^\s*(?:#|//|def |return |import |for |if )|\"step\"|'step'")
 
 
@@ -91,7 +92,7 @@ def read(text: str, name: str, progress: Progress = None) -> RawTable:
 def _parsed(line: str) -> dict | None:
     """Step and numbers of a line under the headers of the records, and epoch and whole (steps of an epoch) where it has them; None
     where it is no line of a step."""
-    if len(line) > LONGEST or _CODE.search(line) or (step := _STEP.search(line)) is None:
+    if len(line) > LONGEST or _CODE.search(line) or _PROSE.search(line) or (step := _STEP.search(line)) is None:
         return None
     found: dict = {}
     for known, value, unit in _AFTER.findall(line):

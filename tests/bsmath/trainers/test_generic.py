@@ -65,6 +65,7 @@ def test_a_time_without_a_unit_is_not_taken_for_that_of_a_step():
         "B=   8  step_time=  146.3ms  tok/s=111,989\n" * 3,
         "    print(f'step {step}: loss {loss}')\n" * 5,
         "In step 3 we saw that the loss of 4 customers was high.\nThe next step is to sleep.\n" * 5,
+        "At step 3, loss 4.2 was seen.\nAt step 4, loss 4.1 was seen.\nAt step 5, loss 4.0 was seen.\n",
         "batch_size: 64\nlearning_rate: 3e-4\nsteps: 1000\n",
         "step 1 of 3: open the box\nstep 2 of 3: take it out\nstep 3 of 3: done\n",
     ],
