@@ -98,7 +98,7 @@ def refusal(a: Measurement, b: Measurement) -> str:
     if a.batch_unit != b.batch_unit:
         return f"{CANNOT} {a.label} counts its batches in {a.batch_unit}, {b.label} in {b.batch_unit}."
     for one in (a, b):
-        if not len(one.points):
+        if not len(one.points) or "median" not in one.points:
             return f"{CANNOT} {one.label} has no points."
     if len(_common(a, b)[0]):
         return ""
@@ -140,11 +140,11 @@ def compare(a: Measurement, b: Measurement, devices: tuple[float | None, float |
 
 
 def _common(a: Measurement, b: Measurement) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The batches that both measured, and the median of each there."""
-    size_a, size_b = (one.points["tokens_per_step"].to_numpy(float) for one in (a, b))
-    same = np.abs(size_a[:, None] / size_b - 1) <= SAME_BATCH
-    of_a, of_b = np.nonzero(same)
-    return size_a[of_a], a.points["median"].to_numpy(float)[of_a], b.points["median"].to_numpy(float)[of_b]
+    """The batches that both measured, and the median of each there; points that a fit found broken are no measurements."""
+    good = [one.points[~one.points["tokens_per_step"].isin(getattr(one.fit, "broken", ()))] for one in (a, b)]
+    sizes = [each["tokens_per_step"].to_numpy(float) for each in good]
+    of_a, of_b = np.nonzero(np.abs(sizes[0][:, None] / sizes[1] - 1) <= SAME_BATCH)
+    return sizes[0][of_a], good[0]["median"].to_numpy(float)[of_a], good[1]["median"].to_numpy(float)[of_b]
 
 
 def _measured_range(one: Measurement) -> tuple[float, float]:
@@ -228,7 +228,8 @@ def mover(a: tuple[float, float, float], b: tuple[float, float, float]) -> tuple
     """Difference b - a and its interval, from value, lower and upper end of each."""
     (at_a, low_a, high_a), (at_b, low_b, high_b) = a, b
     value = at_b - at_a
-    return value, value - np.hypot(at_b - low_b, high_a - at_a), value + np.hypot(high_b - at_b, at_a - low_a)
+    down, up = np.hypot(at_b - low_b, high_a - at_a), np.hypot(high_b - at_b, at_a - low_a)
+    return float(value), float(value - down), float(value + up)
 
 
 def _exp(value: float) -> float:

@@ -55,7 +55,7 @@ def _ends(found) -> str:
     """A difference at one end alone, as where two curves cross."""
     ends = (("smallest", found.batches[0], found.smallest), ("largest", found.batches[-1], found.largest))
     clear = [
-        f"at the {name} batch, {_count(size)}, it is {_times(change.value)} ({_interval(change)})"
+        f"at the {name} batch, {_count(size)}, the ratio is {_times(change.value)} ({_interval(change)})"
         for name, size, change in ends
         if change.clear
     ]

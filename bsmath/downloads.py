@@ -15,7 +15,7 @@ import pandas as pd
 
 from bsmath.measured import Measurement
 from bsmath.scenario import Scenario
-from bsmath.sweeps import Sweep
+from bsmath.sweeps import Sweep, cells
 
 SCHEMA = "batch-size fits, version 1"
 """What the key `schema` of a file of fits says."""
@@ -59,7 +59,11 @@ def tidy_csv(sweep: Sweep) -> str:
     What only a log or a link has (low, high, count, steps between evaluations) is written beside it, and not read back.
     """
     table = sweep.table
-    frame = pd.DataFrame({"run": table["series"].astype(str)})
+    numbers = [cells.is_number(name) for name in sweep.series]
+    run = (
+        "model" if 2 * sum(numbers) > len(numbers) else "run"
+    )  # a column of numbers is read as a name under this header alone
+    frame = pd.DataFrame({run: table["series"].astype(str)})
     frame["batch_tokens" if sweep.batch_unit == "tokens" else "batch_seqs"] = table["tokens_per_step"]
     for name, header in HEADERS.items():
         if name in table and table[name].notna().any():

@@ -6,9 +6,9 @@ medians. It is read like any upload: whatever it holds ends in a scenario and se
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
-from bsmath import checks, sweeps
+from bsmath import checks, shared, sweeps
 from bsmath.link import VIEW_CHOICES, View
 from bsmath.scenario import CEILINGS, FIELDS, WORDS, Scenario, checked
 from bsmath.sweep_record import from_record, to_record
@@ -20,6 +20,10 @@ VERSION = 1
 """The version that new files carry."""
 MAX_BYTES = 5 * 10**6
 """Largest file. [bytes]"""
+MOST_WHOLE = 30_000
+"""Rows up to which a sweep is written whole: a row takes about a hundred bytes."""
+MEDIANS = "in a scenario file: medians of each batch, as there were too many rows"
+"""Comment on a sweep that was not written whole."""
 MOST_SWEEPS, MOST_PROBLEMS = 64, 10
 """Sweeps of one file, and sentences on it; the rest is counted."""
 KEYS = ("format", "version", "scenario", "view", "sweeps")
@@ -44,21 +48,34 @@ class Saved:
 
 
 def to_json(scenario: Scenario, view: View, loaded: Sequence[Sweep] = ()) -> str:
-    """The scenario file, a line a column of a sweep.
+    """The scenario file, a line a column of a sweep; sweeps of very many rows as their medians.
 
     Raises
     ------
     SweepError
-        Where it would be larger than MAX_BYTES.
+        Where it would be larger than MAX_BYTES even so.
     """
-    head = {"format": FORMAT, "version": VERSION, "scenario": asdict(scenario), "view": asdict(view)}
-    text = json.dumps(head, indent=1, allow_nan=False)[:-2]
-    text += ',\n "sweeps": [' + ",".join(_sweep_text(to_record(one)) for one in loaded) + "]\n}\n"
-    if (size := len(text.encode())) > MAX_BYTES:
-        raise SweepError(
-            f"scenario file must be at most {MAX_BYTES / 1e6:g} MB, got {size / 1e6:.3g} MB: drop a sweep of many rows"
-        )
-    return text
+    head = json.dumps(
+        {"format": FORMAT, "version": VERSION, "scenario": asdict(scenario), "view": asdict(view)},
+        indent=1,
+        allow_nan=False,
+    )
+    for most in (MOST_WHOLE, 0):
+        kept = [one if len(one.table) <= most else _medians(one) for one in loaded]
+        text = f'{head[:-2]},\n "sweeps": [{",".join(_sweep_text(to_record(one)) for one in kept)}]\n}}\n'
+        if (size := len(text.encode())) <= MAX_BYTES:
+            return text
+    raise SweepError(
+        f"scenario file must be at most {MAX_BYTES / 1e6:g} MB, got {size / 1e6:.3g} MB: remove a sweep of many rows"
+    )
+
+
+def _medians(sweep: Sweep) -> Sweep:
+    """A sweep of very many rows as a link would hold it; what was said of its file stays."""
+    short = shared.shortened(sweep)
+    if len(short.table) >= len(sweep.table):
+        return sweep
+    return replace(short, columns=sweep.columns, problems=sweep.problems, comments=(*sweep.comments, MEDIANS))
 
 
 def _sweep_text(record: dict) -> str:

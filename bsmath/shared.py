@@ -5,15 +5,16 @@ and learning rate whose best rate is taken it is a run, as long as there is room
 is read back and fitted before it is handed out: points, fitted numbers and verdict must be the same.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
-from bsmath import measured, shared_rows, shared_text, sweeps
+from bsmath import measured, shared_checks, shared_rows, sweeps
 from bsmath.measured import Measurement
-from bsmath.shared_text import Written, packed, plain, wrong
+from bsmath.shared_checks import Written, plain, wrong
+from bsmath.shared_same import same
+from bsmath.shared_text import packed, unpacked
 from bsmath.sweeps import MEANINGS, Column, Sweep, SweepError
 from bsmath.sweeps.mlperf_units import ENTRY
 
@@ -21,15 +22,12 @@ MAX_TEXT = 4_000
 """Longest text of a link. [characters]"""
 DIGITS = (6, 9, 17)
 """Significant digits of fractions; more only where the fit would not be the same."""
-SAME_POINT, SAME_NUMBER, SAME_WORD = 1e-5, 1e-4, 1e-3
-"""Relative difference up to which points, fitted numbers, and the numbers in a verdict are the same."""
 MARKS = {
     "medians": "shared in a link: medians, not the runs themselves",
     "runs": "shared in a link: the runs, without other columns of the file",
     "best rates": "shared in a link: medians at the best learning rate of each batch, not the other rates tried",
 }
 """Comment on a sweep that came in a link, by the kind of its rows."""
-_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
 class TooLarge(ValueError):
@@ -51,8 +49,8 @@ def to_text(chosen: Sequence[tuple[str, Sweep, Sequence[str]]]) -> str:
     SweepError
         Where nothing is shown, or a series that the sweep does not have.
     """
-    if not 1 <= len(chosen) <= shared_text.MOST_SWEEPS:
-        raise wrong(f"hold 1 to {shared_text.MOST_SWEEPS} sweeps", len(chosen))
+    if not 1 <= len(chosen) <= shared_checks.MOST_SWEEPS:
+        raise wrong(f"hold 1 to {shared_checks.MOST_SWEEPS} sweeps", len(chosen))
     names = unique([name for name, _, _ in chosen])
     found = [_written(name, sweep, series) for name, (_, sweep, series) in zip(names, chosen, strict=True)]
     if _fits(text := _packed(found), found):
@@ -73,7 +71,7 @@ def from_text(text: str) -> list[Sweep]:
     """
     if not isinstance(text, str) or len(text) > MAX_TEXT:
         raise wrong(f"be at most {MAX_TEXT:,} characters", len(text) if isinstance(text, str) else text)
-    return [as_sweep(one) for one in shared_text.unpacked(text)]
+    return [as_sweep(one) for one in unpacked(text)]
 
 
 def as_sweep(one: Written) -> Sweep:
@@ -95,6 +93,13 @@ def as_sweep(one: Written) -> Sweep:
     )
 
 
+def shortened(sweep: Sweep) -> Sweep:
+    """A sweep as its medians, or the best rate of each batch where rates were tried; without a limit on its length."""
+    kind, rows = ("medians", shared_rows.medians) if sweep.tuning is None else ("best rates", shared_rows.best_rates)
+    table = pd.concat([rows(sweep, one).assign(series=one) for one in sweep.series], ignore_index=True)
+    return as_sweep(Written(name=sweep.name, unit=sweep.batch_unit, kind=kind, source=_source(sweep), table=table))
+
+
 def unique(names: Sequence[str]) -> list[str]:
     """Names as a text keeps them, each a different one."""
     found: list[str] = []
@@ -103,58 +108,9 @@ def unique(names: Sequence[str]) -> list[str]:
         while kept in found:
             count += 1
             end = f" ({count})"
-            kept = (plain(name) or "sweep")[: shared_text.MOST_LETTERS - len(end)] + end
+            kept = (plain(name) or "sweep")[: shared_checks.MOST_LETTERS - len(end)] + end
         found.append(kept)
     return found
-
-
-def same(ours: Measurement, theirs: Measurement, verdict: bool = True) -> bool:
-    """Whether two measurements have the same points and the same fit, and say the same."""
-    if (
-        (ours.fit is None) != (theirs.fit is None)
-        or ours.identified != theirs.identified
-        or len(ours.points) != len(theirs.points)
-    ):
-        return False
-    if len(ours.points) and not np.allclose(
-        ours.points, theirs.points[list(ours.points)], equal_nan=True, rtol=SAME_POINT, atol=0
-    ):
-        return False
-    if verdict and (ours.num_params != theirs.num_params or not _says_the_same(ours.verdict, theirs.verdict)):
-        return False
-    if ours.fit is None:
-        return True
-    if len(ours.fit.left_out) != len(theirs.fit.left_out):
-        return False
-    numbers = ([*one.fit.parameters.values()] for one in (ours, theirs))
-    return np.allclose(*numbers, rtol=SAME_NUMBER / 2, atol=0) and (
-        not verdict or _same_rates(ours.tuning, theirs.tuning)
-    )
-
-
-def _same_rates(ours: pd.DataFrame | None, theirs: pd.DataFrame | None) -> bool:
-    if ours is None or theirs is None:
-        return ours is theirs
-    numbers = [name for name in ours if name != "at_edge"]
-    near = np.allclose(
-        ours[numbers].astype(float), theirs[numbers].astype(float), rtol=SAME_POINT, atol=0, equal_nan=True
-    )
-    return near and ours["at_edge"].tolist() == theirs["at_edge"].tolist()
-
-
-def _says_the_same(ours: str, theirs: str) -> bool:
-    """The same words, and the same numbers but for their last digits."""
-    if _NUMBER.sub("#", ours) != _NUMBER.sub("#", theirs):
-        return False
-    pairs = zip(_NUMBER.findall(ours), _NUMBER.findall(theirs), strict=True)
-    return all(one == other or _near(one, other) for one, other in pairs)
-
-
-def _near(one: str, other: str) -> bool:
-    """Whether two numbers differ by a thousandth, or by one in the last digit shown."""
-    first, second = (float(text.replace(",", "")) for text in (one, other))
-    last = 10.0 ** -len(one.partition(".")[2].partition("e")[0])
-    return abs(first - second) <= max(SAME_WORD * abs(first), 1.001 * last)
 
 
 def _packed(found: list[tuple[Written, int]]) -> str:
@@ -162,13 +118,13 @@ def _packed(found: list[tuple[Written, int]]) -> str:
 
 
 def _fits(text: str, found: list[tuple[Written, int]]) -> bool:
-    return len(text) <= MAX_TEXT and sum(len(one.table) for one, _ in found) <= shared_text.MOST_ROWS
+    return len(text) <= MAX_TEXT and sum(len(one.table) for one, _ in found) <= shared_checks.MOST_ROWS
 
 
 def _too_large(text: str, found: list[tuple[Written, int]]) -> TooLarge:
     rows = sum(len(one.table) for one, _ in found)
     return TooLarge(
-        f"A link must hold at most {MAX_TEXT:,} characters of data in {shared_text.MOST_ROWS} rows, got {len(text):,} in {rows:,}: show fewer "
+        f"A link must hold at most {MAX_TEXT:,} characters of data in {shared_checks.MOST_ROWS} rows, got {len(text):,} in {rows:,}: show fewer "
         "series, or save a scenario file, which holds them all."
     )
 
@@ -207,13 +163,13 @@ def _of_series(sweep: Sweep, series: str, best: bool) -> tuple[str, pd.DataFrame
     for kind, rows in _ways(sweep, best):
         table = rows(sweep, series)
         largest = len(table)
-        for digits in DIGITS if 0 < largest <= shared_text.MOST_ROWS else ():
+        for digits in DIGITS if 0 < largest <= shared_checks.MOST_ROWS else ():
             if _keeps(sweep, kind, table.assign(series=plain(series) or "series"), digits, ours):
                 return kind, table, digits
         if table.empty:
             return kind, table, DIGITS[0]
     raise TooLarge(
-        f"A link must hold {series[:40]!r} in at most {shared_text.MOST_ROWS} rows with the same fit, got {largest:,}: save a scenario file, which "
+        f"A link must hold {series[:40]!r} in at most {shared_checks.MOST_ROWS} rows with the same fit, got {largest:,}: save a scenario file, which "
         "holds it all."
     )
 
@@ -231,7 +187,7 @@ def _keeps(sweep: Sweep, kind: str, table: pd.DataFrame, digits: int, ours: list
     """Whether a series written like this gives the same measurements; best rates alone say less of how sure they are."""
     one = Written(name="sweep", unit=sweep.batch_unit, kind=kind, source=_source(sweep), table=table)
     try:
-        read = as_sweep(shared_text.unpacked(packed([one], digits))[0])
+        read = as_sweep(unpacked(packed([one], digits))[0])
     except SweepError:
         return False
     theirs = _measured(read, read.series[0])

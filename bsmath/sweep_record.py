@@ -1,6 +1,7 @@
 """A sweep as JSON values, whole and in columns, there and back; what comes from a file is checked like any upload."""
 
 import math
+import sys
 from dataclasses import asdict, fields
 
 import numpy as np
@@ -8,10 +9,10 @@ import pandas as pd
 
 from bsmath.sweeps import Column, Problem, Question, Sweep, SweepError
 
-MOST_ROWS, MOST_COLUMNS, MOST_LETTERS = 1_000_000, 40, 2_000
-"""Rows and columns of a table, and letters of one text."""
+MOST_ROWS, MOST_LETTERS = 1_000_000, 2_000
+"""Rows of a table, and letters of one text; longer ones are cut."""
 MOST_LISTED = 10_000
-"""Columns, questions, problems or comments of a sweep."""
+"""Columns, questions, problems or comments of a sweep; more are left out."""
 KEYS = ("name", "batch_unit", "columns", "questions", "problems", "comments", "table")
 UNITS = ("tokens", "sequences")
 WHOLE = ("row", "seed", "left_out", "count")
@@ -28,30 +29,40 @@ INFINITE = "inf"
 
 
 def to_record(sweep: Sweep) -> dict:
-    """A sweep as values that JSON can hold."""
-    lists = {name: [asdict(one) for one in getattr(sweep, name)] for name in LISTS}
-    table = {str(name): _values(sweep.table[name]) for name in sweep.table if name in REQUIRED + OPTIONAL}
-    return {
-        "name": sweep.name,
-        "batch_unit": sweep.batch_unit,
-        "comments": list(sweep.comments),
-        **lists,
-        "table": table,
-    }
+    """A sweep as values that JSON can hold, within the limits of reading."""
+    lists = {name: _cut([asdict(one) for one in getattr(sweep, name)]) for name in LISTS}
+    table = {name: _values(name, sweep.table[name]) for name in sweep.table if name in REQUIRED + OPTIONAL}
+    texts = {"name": sweep.name, "batch_unit": sweep.batch_unit, "comments": list(sweep.comments)}
+    return _cut(texts) | lists | {"table": table}
 
 
-def _values(column: pd.Series) -> list:
-    if column.dtype == bool or pd.api.types.is_integer_dtype(column.dtype):
-        return column.tolist()
-    return [_value(value) for value in column.tolist()]
-
-
-def _value(value):
+def _cut(value):
+    """Texts and lists of at most so many letters and members."""
     if isinstance(value, str):
-        return value
-    if value is None or math.isnan(value):
-        return None
-    return float(value) if math.isfinite(value) else INFINITE
+        return value[:MOST_LETTERS]
+    if isinstance(value, dict):
+        return {key: _cut(each) for key, each in value.items()}
+    return [_cut(each) for each in value[:MOST_LISTED]] if isinstance(value, list | tuple) else value
+
+
+def _values(name: str, column: pd.Series) -> list:
+    if name == "series":
+        return [str(each)[:MOST_LETTERS] for each in column]
+    if name == "censored":
+        return column.astype(bool).tolist()
+    whole = pd.api.types.is_integer_dtype(column.dtype)
+    return [each if whole else _value(name, each) for each in column.tolist()]
+
+
+def _value(name: str, value: float):
+    """A number as it can be read again, null where there is none."""
+    if name == "steps_run" and value == math.inf:
+        return INFINITE
+    return float(value) if _least(name) <= value <= sys.float_info.max else None
+
+
+def _least(name: str) -> float:
+    return 0 if name in WHOLE else 5e-324
 
 
 def from_record(record, name: str) -> Sweep:
@@ -142,10 +153,13 @@ def _column(header: str, values: list, name: str):
 def _number(header: str, value, name: str) -> float:
     if value is None:
         return math.nan
-    if value == INFINITE and header in ("steps_run",):
+    if value == INFINITE and header == "steps_run":
         return math.inf
-    least = 0 if header in WHOLE else 5e-324
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= 1.8e308:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not _least(header) <= value <= sys.float_info.max
+    ):
         raise SweepError(f"{name} must have positive finite numbers in {header}, got {_shown(value)}")
     return float(value)
 
