@@ -116,6 +116,8 @@ def choice(name: str) -> dict:
 def answer(question: Question) -> dict:
     """A widget that answers a question about the files."""
     given = getattr(now().reading, question.key) or question.default
+    if given is not None and not question.choices:
+        given = int(given)
     return state.tie(f"answer_{question.key}", given, _read_choice, question.key)
 
 

@@ -63,14 +63,20 @@ def memory() -> dict:
     return st.session_state.loaded
 
 
+def uploader() -> int:
+    """Number of the file uploader, which is another one after everything was removed."""
+    return st.session_state.get("uploader", 0)
+
+
 def held(key: str):
     """What a widget holds."""
     return st.session_state[key]
 
 
 def forget() -> None:
-    """Drop the loaded data, those of the link included."""
+    """Drop the loaded data, those of the link included, and empty the uploader, whose files would come back with the next."""
     del st.session_state["loaded"]
+    st.session_state["uploader"] = uploader() + 1
     state.share("")
 
 

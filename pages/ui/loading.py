@@ -21,14 +21,15 @@ LISTED = 8
 
 def upload() -> dict:
     """The arguments of the file uploader."""
-    return {"key": "upload_file", "on_change": _read_upload}
+    key = f"upload_file_{loaded.uploader()}"
+    return {"key": key, "on_change": _read_upload, "args": (key,)}
 
 
-def _read_upload() -> None:
+def _read_upload(key: str) -> None:
     has = loaded.memory()
     seen = has.setdefault("seen", set())
-    files = [(file.name, file) for file in loaded.held("upload_file") if file.file_id not in seen]
-    has["seen"] = {file.file_id for file in loaded.held("upload_file")}
+    files = [(file.name, file) for file in loaded.held(key) if file.file_id not in seen]
+    has["seen"] = {file.file_id for file in loaded.held(key)}
     take([(name, file.getvalue()) for name, file in files])
 
 

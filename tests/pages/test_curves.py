@@ -170,6 +170,23 @@ def test_a_sweep_beside_curves_is_read_and_a_log_is_kept():
     assert any("Logs of runs" in one.value for one in app.subheader)
 
 
+def test_devices_that_a_log_does_not_name_are_asked_for_on_the_page():
+    app = opened("pages/upload.py")
+    line = "[titan] 2026-08-21 10:14:02,118 - root - INFO - step: {}  loss: {}  memory: 61.44GiB(77.60%)  tps: 6,412  mfu: 33.49%"
+    log = "\n".join(line.format(step, 9 - step / 10) for step in range(1, 9)).encode()
+    app.file_uploader[0].set_value([("run-b64-seq512.log", log, "text/plain")]).run()
+    assert not app.exception and app.number_input(key="answer_num_devices").value == 1
+    app.number_input(key="answer_num_devices").set_value(4).run()
+    assert not app.exception and "25.65k" in said(app)
+
+
+def test_what_was_removed_does_not_come_back_with_the_next_file():
+    app = dropped(("first.csv", SWEEP), ("second.csv", SWEEP))
+    next(button for button in app.button if button.label == "Remove all data").click().run()
+    app.file_uploader[0].set_value([("third.csv", SWEEP, "text/plain")]).run()
+    assert "**third.csv**" in said(app) and "first.csv" not in said(app)
+
+
 def test_a_broken_file_among_others_is_one_sentence():
     app = dropped(GRID[0], ("picture.png", b"\x89PNG\r\n\x1a\n"), GRID[2])
     assert len(app.warning) == 1 and "PNG" in app.warning[0].value and "2 files" in said(app)
