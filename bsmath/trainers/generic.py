@@ -52,7 +52,7 @@ _AFTER = re.compile(
 _BEFORE = re.compile(
     r"(?i)(?<![\w.:=])(?<![:=]\s)"
     + _VALUE
-    + r"\s?([kmb])?\s?(tok(?:en)?s?/s(?:ec)?|samples/s(?:ec)?|seq/s|it/s|ms/step|s/it|ms/it|s/step)\b"
+    + r"\s?([kmb](?!s))?\s?(tok(?:en)?s?/s(?:ec)?|samples/s(?:ec)?|seq/s|it/s|ms/step|s/it|ms/it|s/step)\b"
 )
 _PROSE = re.compile(r"(?i)\b(?:the|was|were|we|that|which|this|saw|seen|because|when|then|you|should)\b")
 _CODE = re.compile(r"[{}]|print\(|\bf['\"]|\\n|^\s*(?:#|//|def |return |import |for |if )|\"step\"|'step'")

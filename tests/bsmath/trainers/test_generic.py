@@ -41,6 +41,7 @@ def test_the_sample_is_read_with_its_units_and_steps_counted_on_over_epochs():
         ("Iter: 100 Loss: nan", {"train_loss": math.inf}),
         ("global_step: 100, eval_loss: 2.5, samples/s: 40.5", {"val_loss": 2.5, "samples_per_s": 40.5}),
         ("step   100 loss 1.25 dt 1.5s 3.2 it/s", {"train_loss": 1.25, "step_time_s": 1.5, "steps_per_s": 3.2}),
+        ("step 100 loss 2.0 2000 ms/step", {"step_time_s": 2.0}),
         ("step: 100 tokens: 1.5M loss: 2.0", {"tokens": 1.5e6, "train_loss": 2.0}),
     ],
 )  # fmt: skip
