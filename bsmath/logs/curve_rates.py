@@ -56,8 +56,12 @@ def throughput(curves, reading) -> pd.DataFrame:
 
 
 def _series(own: pd.DataFrame, batch: pd.Series) -> pd.Series:
-    """Names by model; and by devices where that leaves sweeps over the batch rather than single points."""
+    """Names by model and hardware; and by devices where that leaves sweeps over the batch rather than single points."""
     names = own["model"].where(own["model"].ne(""), ALL_ROWS).astype(object)
+    if own["hardware"].nunique() > 1:
+        names = (names + " · " + own["hardware"].where(own["hardware"].ne(""), "hardware not known")).str.removeprefix(
+            f"{ALL_ROWS} · "
+        )
     devices = own["num_devices"]
     several = batch.groupby([names, devices]).nunique()
     if devices.nunique() > 1 and len(several) and several.max() > 1:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from bsmath import loss_curves
-from bsmath.sweeps import ALL_ROWS, Problem, Sweep, SweepError
+from bsmath.sweeps import ALL_ROWS, Problem, Sweep, SweepError, plausible
 
 COARSE = 0.1
 """Share of the steps from which the spacing of the evaluations is said to be coarse."""
@@ -33,6 +33,9 @@ def sweep(curves, target: float | None, reading) -> Sweep:
     lost = curves.runs.index.difference([*(rates["row"] - 1), *(table["row"] - 1 if len(table) else ())])
     problems += _left_out(curves, reading, lost)
     said = [_problem(sentence, "see the table of runs") for sentence in curves.problems]
+    if unit == "tokens" and len(rates):
+        told = (rates[name].to_numpy(float) for name in ("tokens_per_step", "tokens_per_second", "num_devices"))
+        said += [_problem(*doubt) for doubt in plausible.doubts(*told)]
     return Sweep(
         name=names,
         table=_joined(table, rates.drop(columns=["left_out"])),

@@ -179,9 +179,11 @@ def _keys(frame: pd.DataFrame, headers: dict, place: np.ndarray) -> np.ndarray:
     telling = [header for kind in ("run", "seed", "model") for header in headers.get(kind, ())]
     goes_on = place[1:] > place[:-1]
     for header in [header for kind in ("batch_tokens", "batch_sequences", "batch") for header in headers.get(kind, ())]:
-        values = frame[header].to_numpy() if frame[header].dtype.kind in "if" else pd.factorize(frame[header])[0]
+        column = frame[header].ffill().bfill() if frame[header].isna().any() else frame[header]  # not every line has it
+        values = column.to_numpy() if column.dtype.kind in "if" else pd.factorize(column)[0]
         changes = values[1:] != values[:-1]
         if (changes & ~goes_on).any():  # else a batch that is raised during one run
+            frame = frame.assign(**{header: column})
             telling.append(header)
     keys = _codes(frame, telling)
     changes = keys[1:] != keys[:-1]

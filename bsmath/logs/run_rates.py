@@ -48,7 +48,7 @@ DROPPED = frozenset(
     "dropped_fraction drop_rate dropped_rate token_drop_rate dropped_tokens_fraction moe_dropped_fraction".split()
 )
 """Headers of the share of routed tokens that experts dropped."""
-BESIDE = ("num_devices", "num_params", "grad_norm", "dropped", "state")
+BESIDE = ("num_devices", "num_params", "grad_norm", "dropped", "state", "hardware")
 """What `beside` tells of a run."""
 
 
@@ -97,6 +97,14 @@ def kinds(frame: pd.DataFrame) -> list:
     return [header for header in frame if columns.recognize(str(header), is_number=True).meaning in DIRECT]
 
 
+def recognized(frame: pd.DataFrame) -> dict:
+    """What each header says, by whether its cells are numbers."""
+    return {
+        header: columns.recognize(str(header), is_number=bool(pd.api.types.is_numeric_dtype(frame[header].dtype)))
+        for header in frame
+    }
+
+
 def logs_rate(frame: pd.DataFrame) -> np.ndarray:
     """Whether each row has a cell from which a rate may follow."""
     wanted = kinds(frame) + [header for header in frame if _name(header) in CLOCKS]
@@ -105,8 +113,8 @@ def logs_rate(frame: pd.DataFrame) -> np.ndarray:
 
 def beside(frame: pd.DataFrame, runs: list) -> dict[str, list]:
     """What else the log says of each run, by the names of BESIDE: devices, parameters, the median gradient norm of its later half, the
-    mean share of dropped tokens, and how it ended; nan or empty where it does not say."""
-    found = {header: columns.recognize(str(header), is_number=True).meaning for header in frame}
+    mean share of dropped tokens, how it ended, and its hardware; nan or empty where it does not say."""
+    found = {header: said.meaning for header, said in recognized(frame).items()}
     chosen = {
         "num_devices": next((header for header in found if found[header] == "num_devices"), None),
         "num_params": next((header for header in found if found[header] == "num_params"), None),
@@ -118,7 +126,9 @@ def beside(frame: pd.DataFrame, runs: list) -> dict[str, list]:
         values = np.empty(0) if header is None else cells.numbers(frame[header], cells.COUNTS)
         told[name] = [_usual(values[places], name == "dropped") for places in runs] if header else [np.nan] * len(runs)
     state = next((header for header in frame if _name(header) in ("state", "status")), None)
-    told["state"] = ["" if state is None else str(frame[state].iloc[places].iloc[-1])[:20] for places in runs]
+    hardware = next((header for header in found if found[header] == "hardware"), None)
+    for name, header in (("state", state), ("hardware", hardware)):
+        told[name] = ["" if header is None else str(frame[header].iloc[places].iloc[-1])[:20] for places in runs]
     return told
 
 
@@ -166,7 +176,7 @@ def _summary(logged: dict[str, np.ndarray], part: np.ndarray | slice) -> list[di
 
 def _logged(frame: pd.DataFrame, step: np.ndarray, runs: list) -> dict[str, np.ndarray]:
     """What was logged of the rate in base units, by kind, the most direct first; nan where it is no positive number."""
-    found = {header: columns.recognize(str(header), is_number=True) for header in frame}
+    found = recognized(frame)
     logged = {}
     for meaning, kind in DIRECT.items():
         for header in [header for header, said in found.items() if said.meaning == meaning][:1]:
@@ -198,12 +208,10 @@ def _by_clock(clock: np.ndarray, step: np.ndarray, runs: list) -> np.ndarray:
 
 def _sizes(frame: pd.DataFrame) -> np.ndarray | None:
     """The batch that each row logs; None where no column holds it."""
+    said = recognized(frame)
     for wanted in BATCHES:
-        for header in frame:
-            found = columns.recognize(str(header), is_number=True)
-            if found.meaning == wanted:
-                values = cells.numbers(frame[header], cells.COUNTS, found.scale)
-                return _positive(values)
+        for header in [header for header, found in said.items() if found.meaning == wanted][:1]:
+            return _positive(cells.numbers(frame[header], cells.COUNTS, said[header].scale))
     return None
 
 

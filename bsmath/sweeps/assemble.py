@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from bsmath.sweeps import batches, cells, columns, devices, mlperf_units, rates, series, targets, tuning
+from bsmath.sweeps import batches, cells, columns, devices, mlperf_units, plausible, rates, series, targets, tuning
 from bsmath.sweeps.draft import MOST_PROBLEMS, Draft
 from bsmath.sweeps.model import Problem, RawTable, Sweep, SweepError, Unmapped
 
@@ -56,6 +56,7 @@ def assemble(raw: RawTable, name: str, answers: Mapping[str, object]) -> Sweep:
 
 def _table(draft: Draft) -> tuple[pd.DataFrame, str]:
     rates.settle(draft)
+    rates.settle_times(draft)
     mlperf_units.settle(draft)
     targets.settle(draft)
     rates.by_runtime(draft)
@@ -74,6 +75,9 @@ def _table(draft: Draft) -> tuple[pd.DataFrame, str]:
     counted = devices.devices(draft)
     if counted is not None:
         values["num_devices"] = counted
+    if unit == "tokens":
+        for what, action in plausible.doubts(_positive(batch), rate, np.nan if counted is None else counted):
+            draft.warn(what, action)
     for meaning in ("num_params", "seq_len", "learning_rate"):
         for named in draft.headers(meaning)[:1]:
             values[meaning] = draft.numbers(named)

@@ -21,6 +21,8 @@ _MEASURED = frozenset(
     "mfu hfu tflop tflops flops flop gflops mem memory gib gb mib mb sync util utilization power energy ppl perplexity "
     "acc accuracy norm runtime wall elapsed duration eta time std gns loss grad speedup efficiency cost".split()
 )
+_RANK = re.compile(r"(?i)(?:local|global|world|node|dp|gpu|process)?[ _.-]?rank|(?:gpu|device)[ _.-]?(?:id|index|idx)")
+"""The number of one process or device, which counts nothing."""
 _REMARKS = frozenset(
     "note notes comment comments remark state status user tags tag created date timestamp host hostname commit url "
     "path file "
@@ -84,6 +86,8 @@ def recognize(header: str, is_number: bool) -> Found:
     header = _TRACKED.sub("", header)  # Optuna's
     if _MONITORED.fullmatch(header.strip()):  # Lightning's "lr-AdamW"
         return Found(meaning="learning_rate")
+    if _RANK.fullmatch(header.strip()):
+        return Found(meaning="note")
     said = words(header)
     if said in (["gpu"], ["device"]):
         plural = header.strip().lower().endswith("s")

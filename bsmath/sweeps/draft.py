@@ -21,7 +21,7 @@ MOST_PROBLEMS = 100
 
 ANSWERS = (
     "columns", "batch_unit", "batch_scope", "seq_len", "num_devices", "rate_scope", "throughput_column", "steps_column",
-    "series_columns", "decimal", "tuning", "result_unit", "target_unit", "samples_per_epoch", "units", "runtime_rate",
+    "series_columns", "decimal", "tuning", "result_unit", "target_unit", "samples_per_epoch", "units", "runtime_rate", "time_unit",
 )  # fmt: skip
 """Keys of `answers`."""
 
@@ -32,6 +32,7 @@ CHOICES = {
     "decimal": (".", ","),
     "result_unit": ("tokens/s", "samples/s", "steps/s", "s per step"),
     "target_unit": ("epochs", "samples", "tokens", "steps"),
+    "time_unit": ("s", "ms"),
     "runtime_rate": ("no", "yes"),
     "tuning": ("best rate at each batch", "each rate by itself"),
 }
@@ -71,6 +72,11 @@ class Draft:
             found = columns.corrected(header, corrected[header])
         unit = self.answers.get("units", {}).get(header)
         return found if unit is None else replace(found, unit=unit, scale=UNITS[unit])
+
+    def taken(self, header: str, found: Found) -> None:
+        """Take a column for something else."""
+        self.found[header] = found
+        self._numbers.pop(header, None)
 
     def headers(self, *meanings: str) -> list[str]:
         """Headers with one of these meanings, in the order of the meanings, then of the file."""

@@ -9,6 +9,7 @@ from bsmath import flops
 from bsmath.sweeps import batches, columns, infer
 from bsmath.sweeps.columns import Found
 from bsmath.sweeps.draft import Draft
+from bsmath.sweeps.words import words
 
 KINDS = (
     "tokens_per_second",
@@ -46,6 +47,9 @@ LEAST_PARAMS = 1e6
 
 MISMATCH = 1.5
 """Ratio of the batch by rate and step time to that of the file from which one of them is not what it is taken for."""
+
+LONG_STEP = 60.0
+"""Time of a step from which a number without a unit is more likely in milliseconds. A convention. [s]"""
 
 LOOKED_AT = 50_000
 """Rows of a long table that are looked at where they tell as much as all of them."""
@@ -110,6 +114,26 @@ def settle(draft: Draft) -> None:
             units = {unit: Found(meaning=meaning, unit=unit) for unit, meaning in RESULT_UNITS.items()}
             text = f"What does {header!r} count? The file does not say."
             draft.found[header] = units[draft.ask("result_unit", text, tuple(units), "tokens/s")]
+
+
+def settle_times(draft: Draft) -> None:
+    """A time whose header and cells name no unit, and that is long for one in seconds, is asked about."""
+    for header in draft.headers("step_time"):
+        first = next(
+            (str(cell) for cell in draft.raw.frame[header].head(LOOKED_AT) if cell == cell and str(cell).strip()), ""
+        )
+        if (
+            header in draft.answers.get("units", {})
+            or set(words(header)) & set(columns.TIME_UNITS)
+            or not first[-1:].isdigit()
+        ):
+            continue
+        values = draft.numbers(header)
+        usual = np.median(values[np.isfinite(values)]) if np.isfinite(values).any() else 0.0
+        if usual > LONG_STEP:
+            text = f"Is {header!r} in seconds or in milliseconds? It names no unit, and its median is {usual:.4g}."
+            if draft.ask("time_unit", text, ("s", "ms"), "ms") == "ms":
+                draft.taken(header, replace(draft.found[header], unit="ms", scale=columns.TIMES["ms"]))
 
 
 def is_optimizer(headers: list[str]) -> bool:

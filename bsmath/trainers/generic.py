@@ -27,12 +27,25 @@ NAMES = {
     "steps_per_s": "it/s; iter/s; steps/s; steps/sec; its/s; iterations/s",
     "step_time_s": "dt; step time; step_time; iter time; iter_time; time/step; time per step; batch time; batch_time; step dt; ms/step; "
     "s/step; s/it; ms/it; iteration time; time",
+    "tokens_per_s_per_gpu": "tok/s/gpu; tok/sec/gpu; tokens/s/gpu; tokens/sec/gpu; tok/s/device; tokens/s/device; tokens_per_sec_per_gpu; "
+    "tokens_per_second_per_gpu",
     "tokens": "tokens; tokens seen; tokens_seen; total tokens; total_tokens; consumed tokens; consumed_tokens; toks",
 }
 """What loops call the numbers that they print."""
+OTHER = frozenset(
+    "aux auxiliary balance balancing z router moe expert experts mtp best min lowest target smoothed ema total elapsed data io load forward "
+    "backward fwd bwd eval wall remaining eta avg average".split()
+)
+"""Words before a name that make another number of it; an average beside the value itself is not taken either."""
+PER_DEVICE = re.compile(r"(?i)\s?(?:/|per |\()\s?(?:gpu|device|rank|chip|accelerator)\b")
+"""What stands behind a rate that is one device's."""
+LOCAL = frozenset(("local", "device", "gpu", "rank"))
+"""Words before such a rate."""
 TIMES = {"ms": 1e-3, "msec": 1e-3, "s": 1.0, "sec": 1.0, "us": 1e-6, "min": 60.0}
 """Seconds in the unit behind a time."""
-RESULTS = frozenset(("train_loss", "val_loss", "tokens_per_s", "samples_per_s", "steps_per_s", "step_time_s"))
+RESULTS = frozenset(
+    ("train_loss", "val_loss", "tokens_per_s", "tokens_per_s_per_gpu", "samples_per_s", "steps_per_s", "step_time_s")
+)
 """Headers of which a line must have one."""
 
 _KNOWN = {name: header for header, names in NAMES.items() for name in names.split("; ")}
@@ -95,18 +108,36 @@ def _parsed(line: str) -> dict | None:
     if len(line) > LONGEST or _CODE.search(line) or _PROSE.search(line) or (step := _STEP.search(line)) is None:
         return None
     found: dict = {}
-    for known, value, unit in _AFTER.findall(line):
-        header = _KNOWN[re.sub(r"\s", " ", known.lower())]
-        found.setdefault(header, _number(header, known.lower(), value, unit.lower()))
-    for value, suffix, unit in _BEFORE.findall(line):
-        header = _KNOWN.get(unit.lower()) or _KNOWN[unit.lower().replace("token", "tok").replace("toks", "tok")]
-        found.setdefault(header, _number(header, unit.lower(), value, suffix.lower()))
+    for one in _AFTER.finditer(line):
+        known = re.sub(r"\s", " ", one[1].lower())
+        header = _whose(_KNOWN[known], known, line, one)
+        if header and header not in found:
+            found[header] = _number(header, known, one[2], (one[3] or "").lower())
+    for one in _BEFORE.finditer(line):
+        known = one[3].lower()
+        header = _KNOWN.get(known) or _KNOWN[known.replace("token", "tok").replace("toks", "tok")]
+        header = _whose(header, known, line, one)
+        if header and header not in found:
+            found[header] = _number(header, known, one[1], (one[2] or "").lower())
     found = {header: value for header, value in found.items() if value is not None}
     if not RESULTS & found.keys():
         return None
     if (epoch := _EPOCH.search(line)) and step[2]:
         found |= {"epoch": int(epoch[1]), "whole": int(step[2].replace(",", ""))}
     return found | {"step": int(step[1].replace(",", ""))}
+
+
+def _whose(header: str, known: str, line: str, one: re.Match) -> str | None:
+    """The header of a number, by the words before and behind it; None where it is another one than its name says."""
+    before = re.search(r"([A-Za-z]+)[\s_-]{0,3}$", line[: one.start()])
+    word = before[1].lower() if before else ""
+    if (
+        word in OTHER or known == "time" and (one[3] or "").lower() not in ("ms", "msec", "us")
+    ):  # "Time: 20s" is the clock
+        return None
+    if header == "tokens_per_s" and (word in LOCAL or PER_DEVICE.match(line, one.end())):
+        return "tokens_per_s_per_gpu"
+    return header
 
 
 def _number(header: str, known: str, value: str, unit: str) -> float | None:

@@ -57,6 +57,8 @@ class Records:
         self._rows: list[dict] = []
         self._lines: list[int] = []
         self._settings: dict[str, object] = {}
+        self._restated: dict[str, object] = {}
+        self._changes: list[tuple[int, str, object]] = []
         self._said: list[str] = []
         self._problems: list[Problem] = []
 
@@ -73,15 +75,22 @@ class Records:
             if all(last.get(header, value) == value for header, value in row.items()):
                 last.update(row)
                 return
+        if "step" in row and row["step"] < last.get("step", -math.inf):  # another run, or one that goes on from before
+            self._changes += [(len(self._rows), header, value) for header, value in self._restated.items()]
+            self._restated = {}
         self._rows.append(row)
         self._lines.append(line)
 
     def setting(self, line: int, header: str, value) -> None:
-        """A constant that the log states once; the first statement counts."""
-        if value is not None and value == value and header not in self._settings:
+        """A constant of the run. The first statement counts; another one after rows counts from where the steps go back."""
+        if value is None or value != value:
+            return
+        if header not in self._settings:
             self._settings[header] = value
             shown = f"{value:,.10g}" if isinstance(value, int | float) else str(value)[:60]
             self._said.append(f"line {line:,}: {header} {shown}")
+        elif self._rows:
+            self._restated[header] = value
 
     def say(self, sentence: str) -> None:
         """Something that the reader assumed or knows of this format; shown with the import."""
@@ -102,7 +111,11 @@ class Records:
             raise SweepError(f"{self.name} must have at most {MOST_ROWS:,} steps, got {len(self._rows):,}")
         frame = pd.DataFrame.from_records(self._rows)
         for header, value in self._settings.items():
-            frame[header] = frame[header].fillna(value) if header in frame else value
+            stated = pd.Series(value, frame.index)
+            for first, changed, other in self._changes:
+                if changed == header:
+                    stated = stated.where(stated.index < first, other)
+            frame[header] = frame[header].fillna(stated) if header in frame else stated
         frame = frame[[header for header in HEADERS if header in frame]]
         return RawTable(
             frame=frame, rows=np.array(self._lines), comments=tuple(self._said), problems=tuple(self._problems)

@@ -104,7 +104,7 @@ def test_thousands_separators_are_told_from_decimal_commas_by_the_points_beside_
 
 
 def test_a_comma_that_may_be_either_is_a_question():
-    text = "batch_tokens;step_time\n32768;1,250\n65536;2,500\n"
+    text = "batch_tokens;step_time_s\n32768;1,250\n65536;2,500\n"
     sweep = read(text)
     assert [(question.key, question.default) for question in sweep.questions] == [("decimal", ",")]
     assert sweep.table["step_time"].tolist() == [1.25, 2.5]

@@ -41,6 +41,13 @@ def test_the_sample_is_read_with_its_units_and_steps_counted_on_over_epochs():
         ("Iter: 100 Loss: nan", {"train_loss": math.inf}),
         ("global_step: 100, eval_loss: 2.5, samples/s: 40.5", {"val_loss": 2.5, "samples_per_s": 40.5}),
         ("step   100 loss 1.25 dt 1.5s 3.2 it/s", {"train_loss": 1.25, "step_time_s": 1.5, "steps_per_s": 3.2}),
+        ("step 100 | aux loss 0.001 | loss 3.22", {"train_loss": 3.22}),
+        ("step 100 | load balancing loss: 1.02 | loss: 3.22 | best val loss 2.9 | val loss 3.1", {"train_loss": 3.22, "val_loss": 3.1}),
+        ("step 100 loss 3.2 | 32,768 tok/s/GPU", {"tokens_per_s_per_gpu": 32_768}),
+        ("step 100 loss 3.2 | 32,768 tok/s per GPU", {"tokens_per_s_per_gpu": 32_768}),
+        ("step 100 loss 3.2 | local tok/s 1,000 | global tok/s 8,000", {"tokens_per_s_per_gpu": 1000, "tokens_per_s": 8000}),
+        ("step 100 loss 3.2 | avg tok/s 900 | tok/s 1000", {"tokens_per_s": 1000}),
+        ("step 100 loss 3.2 | data time 0.01 s | step time 2 s", {"step_time_s": 2}),
         ("step 100 loss 2.0 2000 ms/step", {"step_time_s": 2.0}),
         ("step: 100 tokens: 1.5M loss: 2.0", {"tokens": 1.5e6, "train_loss": 2.0}),
     ],
@@ -51,6 +58,11 @@ def test_many_shapes_of_a_line_are_read(line, wanted):
     found = rows(text)[0]
     assert found["step"] == 100
     assert {name: found[name] for name in wanted} == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("clock", ["elapsed time: 20s", "Time: 20s", "total time 20 s"])
+def test_the_time_since_the_start_is_not_that_of_a_step(clock):
+    assert "step_time_s" not in rows(f"step 1 loss 3 {clock}\nstep 2 loss 2 {clock}")[0]
 
 
 def test_a_time_without_a_unit_is_not_taken_for_that_of_a_step():
