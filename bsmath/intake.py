@@ -187,10 +187,8 @@ def read_mapped(one: Refused) -> SweepFile | RunFile:
         Where something is missing still.
     """
     known = {header: meaning for header, meaning in one.mapped.items() if meaning is None or meaning in sweeps.MEANINGS}
-    columns = {
-        header: RUN_MEANINGS.get(meaning, meaning) for header, meaning in one.mapped.items() if meaning in MEANINGS
-    }
-    columns = {header: meaning for header, meaning in columns.items() if meaning in curve_columns.HEADERS}
+    columns = {header: RUN_MEANINGS.get(meaning, meaning) for header, meaning in one.mapped.items()}
+    columns = {header: said for header, said in columns.items() if said is None or said in curve_columns.HEADERS}
     try:
         found = sweeps.read(one.data, one.name, {"columns": known})
         return SweepFile(name=found.name, files=((one.name, one.data),), sweep=found)

@@ -15,7 +15,7 @@ from bsmath.measured import Measurement
 from bsmath.shared_checks import Written, plain, wrong
 from bsmath.shared_same import same
 from bsmath.shared_text import packed, unpacked
-from bsmath.sweeps import MEANINGS, Column, Sweep, SweepError
+from bsmath.sweeps import ALL_ROWS, MEANINGS, Column, Sweep, SweepError
 from bsmath.sweeps.mlperf_units import ENTRY
 
 MAX_TEXT = 4_000
@@ -168,8 +168,9 @@ def _of_series(sweep: Sweep, series: str, best: bool) -> tuple[str, pd.DataFrame
                 return kind, table, digits
         if table.empty:
             return kind, table, DIGITS[0]
+    name = sweep.name if series == ALL_ROWS else series
     raise TooLarge(
-        f"A link must hold {series[:40]!r} in at most {shared_checks.MOST_ROWS} rows with the same fit, got {largest:,}: save a scenario file, which "
+        f"A link must hold {name[:40]!r} in at most {shared_checks.MOST_ROWS} rows with the same fit, got {largest:,}: save a scenario file, which "
         "holds it all."
     )
 

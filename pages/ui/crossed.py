@@ -20,6 +20,10 @@ class Crossed:
     """The user's answers."""
     target: float | None = None
     """The loss to which steps are counted [nats/token]; None where no curve has one."""
+    target_chosen: bool = False
+    """Whether the user set it; until then it follows the runs."""
+    length_filled: bool = False
+    """Whether the scenario's sequence length was filled in where the files leave it open."""
     files: tuple[RunFile, ...] = ()
     """Where they came from."""
     columns: dict[str, str | None] = field(default_factory=dict)
@@ -41,15 +45,9 @@ def take(files: tuple[RunFile, ...]) -> None:
 
 
 def _join(files: tuple[RunFile, ...], wanted: dict[str, str | None] | None = None) -> None:
-    """The runs of these files at their own target; where the sequence length is open, the scenario's is taken and shown as a question."""
-    record = joined(one.record for one in files)
-    asked = any(question.key == "seq_len" for question in record.questions())
-    reading = Reading(seq_len=state.scenario().seq_len if asked else None)
-    _cross(
-        Crossed(
-            record=record, reading=reading, files=files, columns=wanted or {}, edits=now().edits + 1 if now() else 0
-        )
-    )
+    """The runs of these files at their own target."""
+    record, edits = joined(one.record for one in files), now().edits + 1 if now() else 0
+    _cross(Crossed(record=record, files=files, columns=wanted or {}, edits=edits))
 
 
 def mapping() -> dict:
@@ -74,10 +72,13 @@ def _read_columns(key: str) -> None:
 
 
 def _cross(new: Crossed) -> None:
-    """Make the sweep anew; a target out of reach gives way to the default."""
+    """Make the sweep anew. A target that the user did not set, or that is out of reach, is the default; where the sequence length is
+    open, the scenario's is taken and shown as a question."""
+    if not new.length_filled and any(question.key == "seq_len" for question in new.record.questions(new.reading)):
+        new = replace(new, length_filled=True, reading=replace(new.reading, seq_len=state.scenario().seq_len))
     found = new.record.targets(new.reading)
-    if new.target is None or not (found and found.low <= new.target <= found.high):
-        new = replace(new, target=found and found.default)
+    if not (new.target_chosen and found and found.low <= new.target <= found.high):
+        new = replace(new, target=found and found.default, target_chosen=False)
     loaded.memory()["curves"] = new
     try:
         made = new.record.sweep(new.target, new.reading)
@@ -96,7 +97,7 @@ def target(key: str) -> dict:
 
 def _read_target(key: str) -> None:
     if loaded.held(key) is not None:
-        _cross(replace(now(), target=float(loaded.held(key))))
+        _cross(replace(now(), target=float(loaded.held(key)), target_chosen=True))
 
 
 def click(key: str) -> None:
@@ -105,7 +106,7 @@ def click(key: str) -> None:
     if points:
         found = now().record.targets(now().reading)
         readable = float(f"{points[0]['y']:.4g}")
-        _cross(replace(now(), target=min(max(readable, found.low), found.high)))
+        _cross(replace(now(), target=min(max(readable, found.low), found.high), target_chosen=True))
 
 
 def choice(name: str) -> dict:

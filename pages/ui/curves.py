@@ -13,9 +13,6 @@ from pages.ui.crossed import Crossed
 
 HEIGHT = 240
 """Most pixels of the table of runs."""
-RUN_COLUMNS = tables.RUN_COLUMNS | {
-    "tokens_per_second": st.column_config.NumberColumn(tables.RUN_COLUMNS["tokens_per_second"], format="localized")
-}
 ROW = 35
 """Pixels of one of its rows."""
 PLACES = 60
@@ -38,8 +35,8 @@ def section() -> None:
     st.markdown(_answer(now))
     for sentence in now.record.missing():
         st.info(text.plain(sentence))
-    _questions(now)
     _runs(now)
+    _questions(now)
     if not now.record.losses:
         return
     along = _how(now)
@@ -68,8 +65,9 @@ def _fast(now: Crossed) -> str:
     out = int(rates["left_out"].sum())
     warm = f"{text.plural(out, 'logged step')} of warm-up left out" if out else "nothing left out as warm-up"
     sizes = text.plural(rates["tokens_per_step"].nunique(), "batch size")
+    write = text.rate if now.record.batches(now.reading)[1] == "tokens" else text.sequence_rate
     return (
-        f"**Throughput at {sizes}: {text.span(rates['tokens_per_second'].min(), rates['tokens_per_second'].max(), text.rate)}**, the median "
+        f"**Throughput at {sizes}: {text.span(rates['tokens_per_second'].min(), rates['tokens_per_second'].max(), write)}**, the median "
         f"of {int(rates['count'].sum()):,} logged steps, {warm}."
     )
 
@@ -168,8 +166,11 @@ def _runs(now: Crossed) -> None:
         hide_index=True,
         height=min(HEIGHT, ROW * (len(shown) + 1) + 3),
         disabled=[name for name in shown if name not in EDITABLE],
-        column_config=RUN_COLUMNS
-        | {"tokens_per_step": st.column_config.NumberColumn(f"B [{unit} per step]", format="localized")},
+        column_config=tables.RUN_COLUMNS
+        | {
+            "tokens_per_step": st.column_config.NumberColumn(f"B [{unit} per step]", format="localized"),
+            "tokens_per_second": st.column_config.NumberColumn(f"Whole job [{unit}/s]", format="localized"),
+        },
         **crossed.editor(),
     )
     if now.record.columns:

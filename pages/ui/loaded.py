@@ -64,8 +64,13 @@ def memory() -> dict:
 
 
 def uploader() -> int:
-    """Number of the file uploader, which is another one after everything was removed."""
+    """Number of the file uploader: after each reading it is another one, so that its list never differs from what is loaded."""
     return st.session_state.get("uploader", 0)
+
+
+def empty_uploader() -> None:
+    """Leave the uploader without files."""
+    st.session_state["uploader"] = uploader() + 1
 
 
 def held(key: str):
@@ -74,9 +79,8 @@ def held(key: str):
 
 
 def forget() -> None:
-    """Drop the loaded data, those of the link included, and empty the uploader, whose files would come back with the next."""
+    """Drop the loaded data, those of the link included."""
     del st.session_state["loaded"]
-    st.session_state["uploader"] = uploader() + 1
     state.share("")
 
 
@@ -110,8 +114,11 @@ def put(new: Loaded, key: str | None = None) -> str:
         new = replace(new, sweep=replace(new.sweep, name=old.sweep.name), renamed=True)
     names = {each.sweep.name for other, each in has["sweeps"].items() if other != key}
     new = replace(new, sweep=_named(new.sweep, names))
-    others = dict(list(has["sweeps"].items())[-MOST_SWEEPS + 1 :]) if key not in has["sweeps"] else has["sweeps"]
-    has["sweeps"] = _bounded(others | {key: new})
+    if key not in has["sweeps"] and len(has["sweeps"]) == MOST_SWEEPS:
+        oldest = next(iter(has["sweeps"]))
+        state.note(f"{text.plain(sweep(oldest).name)} was dropped, as {MOST_SWEEPS} sweeps are kept at most.")
+        remove(oldest)
+    has["sweeps"] = _bounded(has["sweeps"] | {key: new})
     _forget_fits(key)
     kept = [(one, series) for one, series in has["shown"] if one in has["sweeps"] and series in sweep(one).series]
     if all(one != key for one, _ in kept):

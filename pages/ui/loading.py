@@ -26,11 +26,9 @@ def upload() -> dict:
 
 
 def _read_upload(key: str) -> None:
-    has = loaded.memory()
-    seen = has.setdefault("seen", set())
-    files = [(file.name, file) for file in loaded.held(key) if file.file_id not in seen]
-    has["seen"] = {file.file_id for file in loaded.held(key)}
-    take([(name, file.getvalue()) for name, file in files])
+    files = [(file.name, file.getvalue()) for file in loaded.held(key)]
+    loaded.empty_uploader()
+    take(files)
 
 
 def take(files: list[tuple[str, bytes]]) -> None:

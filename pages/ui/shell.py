@@ -87,7 +87,10 @@ def _sidebar(scenario: Scenario) -> None:
             help="Medians, spread and count of each batch, not the files. Off: the link has the scenario alone.",
             **loaded.share_switch("sidebar"),
         )
-        st.caption(f"Loaded for this session: {text.listed(one.sweep.name for one in loaded.entries().values())}.")
+        kept = "the link keeps what is shown" if state.shared_text() else "a reload of the page forgets it"
+        st.caption(
+            f"Loaded for this session: {text.listed(one.sweep.name for one in loaded.entries().values())}; {kept}."
+        )
     state.write_address()
 
 

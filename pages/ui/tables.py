@@ -123,7 +123,6 @@ RUN_COLUMNS = {
     "learning_rate": "Peak learning rate",
     "seed": "Seed",
     "model": "Group",
-    "tokens_per_second": "tok/s, whole job",
     "steady": "Steps in the median",
     "left_out": "Warm-up left out",
     "last_step": "Last step",

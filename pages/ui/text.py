@@ -31,6 +31,11 @@ def rate(value: float) -> str:
     return f"{count(value, 4)}{GAP}tok/s"
 
 
+def sequence_rate(value: float) -> str:
+    """237.6 sequences/s, where the tokens of a sequence are not known."""
+    return f"{count(value, 4)}{GAP}sequences/s"
+
+
 def whole(value: float) -> str:
     """A count with thousands separators: exact below 100,000, four significant digits above: 53,125, 558,600."""
     if not math.isfinite(value):

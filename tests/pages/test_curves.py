@@ -180,6 +180,29 @@ def test_devices_that_a_log_does_not_name_are_asked_for_on_the_page():
     assert not app.exception and "25.65k" in said(app)
 
 
+def test_the_target_follows_the_runs_until_it_is_set():
+    app = dropped(GRID[0])
+    app.file_uploader[0].set_value([(name, data, "text/plain") for name, data in GRID[2:6]]).run()
+    found = app.number_input(key="target_number").value
+    assert f"{found:.4g} is the lowest that most of them reach" in said(app)
+    app.number_input(key="target_number").set_value(3.0).run()
+    app.file_uploader[0].set_value([(*GRID[6], "text/plain")]).run()
+    assert not app.exception
+
+
+def test_the_ninth_sweep_takes_the_place_of_the_oldest_and_says_so():
+    app = dropped(*((f"sweep{number}.csv", SWEEP) for number in range(9)))
+    assert "sweep0.csv was dropped" in said(app) and "sweep8.csv" in said(app)
+    assert "sweep0.csv" not in app.selectbox(key="chosen_sweep").options
+
+
+def test_rates_of_runs_whose_sequences_are_not_known_are_in_sequences():
+    rows = "\n".join(f"{step},{9 / step:.3f},0.5" for step in range(1, 9))
+    app = dropped(("run-bs64.csv", f"step,loss,step_time_s\n{rows}\n".encode()))
+    app.number_input(key="answer_seq_len").set_value(None).run()
+    assert "128\u00a0sequences/s" in said(app)
+
+
 def test_what_was_removed_does_not_come_back_with_the_next_file():
     app = dropped(("first.csv", SWEEP), ("second.csv", SWEEP))
     next(button for button in app.button if button.label == "Remove all data").click().run()

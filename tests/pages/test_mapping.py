@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.test_smoke import ROOT
 
-SWEEP = "batch_tokens,dt\n1024,500\n2048,900\n4096,1700\n"
+SWEEP = "batch_tokens,dt\n1024,5\n2048,9\n4096,17\n"
 UNKNOWN = "size,span\n1024,0.5\n2048,0.9\n4096,1.7\n"
 LOG = "step,xent,other_loss\n" + "\n".join(f"{step},{9 / step:.3f},{5}" for step in range(1, 9)) + "\n"
 
@@ -60,14 +60,14 @@ def file(tmp_path):
 
 
 def test_the_unit_of_a_column_is_corrected_and_the_result_follows(file):
-    assert after(file(SWEEP))["rates"] == [1024 / 500, 2048 / 900, 4096 / 1700]
+    assert after(file(SWEEP))["rates"] == [1024 / 5, 2048 / 9, 4096 / 17]
     found = after(file(SWEEP), ("sweep", "1", {"unit": "ms"}))
-    assert found["rates"] == pytest.approx([1024 / 0.5, 2048 / 0.9, 4096 / 1.7])
+    assert found["rates"] == pytest.approx([1024 / 0.005, 2048 / 0.009, 4096 / 0.017])
 
 
 def test_the_meaning_of_a_column_is_corrected_and_the_result_follows(file):
     found = after(file(SWEEP), ("sweep", "1", {"meaning": "tokens_per_second"}))
-    assert found["rates"] == [500, 900, 1700] and found["columns"]["dt"] == "tokens_per_second"
+    assert found["rates"] == [5, 9, 17] and found["columns"]["dt"] == "tokens_per_second"
 
 
 def test_a_correction_that_leaves_nothing_to_read_is_a_sentence_and_changes_nothing(file):
