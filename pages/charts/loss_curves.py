@@ -12,7 +12,7 @@ MOST_POINTS = 20_000
 """Points drawn, of all curves together."""
 LONELY = 20
 """Times the first place of a curve from which the second one is so far away that the axis begins there."""
-SCALE, ENDS = "Viridis", (0.05, 0.85)
+SCALE, ENDS = "Viridis", (0.3, 0.85)
 """Colors from the smallest to the largest batch; the yellow end vanishes on white."""
 
 
