@@ -48,7 +48,7 @@ METHODS = {
 }
 """How the numbers were fitted."""
 _FORMULA = re.compile(
-    "[\\x00-\\x20\\x7f-\\xa0\\s\"'`‘’“”\u200b-\u200f\u2060\ufeff]*[=+\\-@＝＋－＠−﹢﹣﹦﹫]|[\\t\\r\\n]"
+    "[\\x00-\\x20\\x7f-\\xa0\\s\"'`‘’“”\u200b-\u200f\u2060\ufeff]*[=+\\-@＝＋－＠−﹢﹣﹦﹫]|'*[\\t\\r\\n]"
 )
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 

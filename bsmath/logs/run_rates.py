@@ -31,9 +31,7 @@ SLOW = 1.1
 """Time of a step over the median of the later half from which an early step still belongs to the warm-up. A convention."""
 MOST_WARM = 0.5
 """Largest share of the logged steps that can be warm-up."""
-LOOKED_AT = 50_000
-"""Steps of the later half of a long run from which its usual time is taken."""
-MOST_RANKED = 100_000
+MOST_RANKED = 10_000
 """Steady steps up to which all are ranked; of more, every second, third ... one."""
 ROUNDED = 1e-4
 """Relative error of printed rates and times."""
@@ -144,7 +142,7 @@ def steady(times: np.ndarray) -> int:
     if len(times) < LEAST_STEADY:
         return 0
     later = times[len(times) // 2 :]
-    usual = np.median(later[:: max(len(later) // LOOKED_AT, 1)])
+    usual = np.median(cells.spread(later))
     slow = times[: max(int(MOST_WARM * len(times)), 1)] > SLOW * usual
     fast = int(np.argmin(slow))
     return max(len(slow) if slow[fast] else fast, 1)

@@ -22,6 +22,8 @@ BLOCK = 2**20
 """Size of a block, after each of which progress is told. [bytes]"""
 AHEAD = 2
 """Blocks that are parsed at once."""
+RELEASED = 16
+"""Blocks after which memory that was freed is given back; the C library would keep it for each thread."""
 MOST_DIFFERENT = 1000
 """Different texts of a column up to which it is kept as a category."""
 WHOLE = (np.int16, np.int32, np.int64)
@@ -88,7 +90,8 @@ class Column:
                 known = len(self.names)
                 local = [self.names.setdefault(name, len(self.names)) for name in coded.dictionary.to_pylist()]
                 if len(self.names) <= MOST_DIFFERENT:
-                    self._put(np.array([*local, -1], np.int16)[coded.indices.fill_null(len(local)).to_numpy()])
+                    indices = coded.indices.fill_null(len(local)) if coded.null_count else coded.indices
+                    self._put(np.array([*local, -1], np.int16)[indices.to_numpy()])
                     continue
                 names = pa.array([*list(self.names)[:known], None], pa.string())
                 self.texts.append(names.take(pa.array(self.values[: self.size] % (known + 1))))
@@ -133,7 +136,9 @@ def read(
         return None  # numbers of other kinds for pyarrow than for pandas
     columns: dict[str, Column] = {}
     try:
-        for begin, end, table in _tables(data, start, found, quoted, columns):
+        for count, (begin, end, table) in enumerate(_tables(data, start, found, quoted, columns), start=1):
+            if count % RELEASED == 0:
+                pa.system_memory_pool().release_unused()
             if quoted and table.num_rows != data.count(b"\n", begin, end) + (data[end - 1 : end] != b"\n"):
                 return None
             expected = int(1.05 * table.num_rows * (len(data) - start) / (end - begin)) + 1
@@ -159,7 +164,7 @@ def _tables(data: bytes, start: int, found: Layout, quoted: bool, columns: dict)
         for begin, end in cuts(data, start, BLOCK):
             block = pa.py_buffer(data).slice(begin, end - begin)
             waiting.append((begin, end, pool.submit(_parsed, block, found, quoted, columns)))
-            if len(waiting) > AHEAD or not columns:  # the first block tells the kinds of the columns
+            if len(waiting) == AHEAD or not columns:  # the first block tells the kinds of the columns
                 yield _done(waiting)
         while waiting:
             yield _done(waiting)
@@ -207,11 +212,13 @@ def _table(block: pa.Buffer, found: Layout, quoted: bool, types: dict[str, pa.Da
 
 def _numbers(column: pa.ChunkedArray) -> tuple[np.ndarray, bool]:
     """The cells, nan where empty, and whether pandas may read them otherwise."""
-    values = column.to_numpy()
+    values = column.chunk(0).to_numpy(zero_copy_only=False) if column.num_chunks == 1 else column.to_numpy()
     if values.dtype.kind == "i":
         ends = np.array([values.min(initial=0), values.max(initial=0)])
         return values.astype(next(kind for kind in WHOLE if (ends == ends.astype(kind)).all()), copy=False), False
     if column.null_count == len(values):
+        return values, False
+    if len(values) and max(values.max(), -values.min()) < EXACT:  # so none is nan
         return values, False
     largest = np.fmax(np.fmax.reduce(values), -np.fmin.reduce(values))
     return values, bool(not largest < EXACT or np.isnan(values).sum() != column.null_count)

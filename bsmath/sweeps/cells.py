@@ -23,6 +23,9 @@ COUNTS = dict.fromkeys(
 )
 """Units that may be glued to a count or a rate."""
 
+MOST_LOOKED_AT = 50_000
+"""Rows of a long table that are looked at where they tell as much as all of them."""
+
 FEW = 1000
 """Cells up to which it is faster to look at each by itself."""
 
@@ -31,6 +34,11 @@ _DIGIT = re.compile("[0-9]")
 
 _CLOCK = re.compile(r"(?:(\d{1,4}):)?(\d{1,2}):(\d{2}(?:\.\d{1,9})?)")
 """A length of time such as 0:04:24.27."""
+
+
+def spread(values: np.ndarray) -> np.ndarray:
+    """The values, or of many some that are spread evenly over them."""
+    return values[:: max(len(values) // MOST_LOOKED_AT, 1)]
 
 
 def numbers(cells: pd.Series, units: dict[str, float], scale: float = 1.0, decimal: str = ".") -> np.ndarray:

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from bsmath.sweeps import cells
+
 SLOWEST, FASTEST = 1.0, 1e8
 """Rates of one device beyond which a unit was misread: no training step is so slow, and 6 FLOPs per parameter at 1e8 tokens per second
 are more than a device's peak for all but toy models. Conventions. [tokens/s]"""
@@ -10,7 +12,7 @@ FRACTION = 1e-6
 
 
 def doubts(batch: np.ndarray, rate: np.ndarray, devices: np.ndarray | float) -> list[tuple[str, str]]:
-    """What is wrong and what follows, in words; empty where everything may be.
+    """What is wrong and what follows, in words; empty where everything may be. Of many rows some are looked at.
 
     Parameters
     ----------
@@ -22,11 +24,12 @@ def doubts(batch: np.ndarray, rate: np.ndarray, devices: np.ndarray | float) -> 
         Devices of the job, nan where not known.
     """
     said = []
-    sizes = batch[np.isfinite(batch)]
+    sizes = cells.spread(batch)
+    sizes = sizes[np.isfinite(sizes)]
     if (part := np.abs(sizes - np.round(sizes)) > FRACTION * np.maximum(sizes, 1)).any():
         what = f"a batch of {sizes[part][0]:g} tokens is no whole number"
         said.append((what, "used as it stands; a point may separate thousands, or the batch may count something else"))
-    each = rate / np.nan_to_num(devices, nan=1.0)
+    each = cells.spread(rate) / np.nan_to_num(cells.spread(devices) if np.ndim(devices) else devices, nan=1.0)
     each = each[np.isfinite(each)]
     usual = float(np.median(each)) if len(each) else np.nan
     if usual < SLOWEST or usual > FASTEST:

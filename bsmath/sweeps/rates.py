@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from bsmath import flops
-from bsmath.sweeps import batches, columns, infer
+from bsmath.sweeps import batches, cells, columns, infer
 from bsmath.sweeps.columns import Found
 from bsmath.sweeps.draft import Draft
 from bsmath.sweeps.words import words
@@ -50,9 +50,6 @@ MISMATCH = 1.5
 
 LONG_STEP = 60.0
 """Time of a step from which a number without a unit is more likely in milliseconds. A convention. [s]"""
-
-LOOKED_AT = 50_000
-"""Rows of a long table that are looked at where they tell as much as all of them."""
 
 ALIKE = 0.03
 """Relative difference within which rate times step time is the batch."""
@@ -120,7 +117,12 @@ def settle_times(draft: Draft) -> None:
     """A time whose header and cells name no unit, and that is long for one in seconds, is asked about."""
     for header in draft.headers("step_time"):
         first = next(
-            (str(cell) for cell in draft.raw.frame[header].head(LOOKED_AT) if cell == cell and str(cell).strip()), ""
+            (
+                str(cell)
+                for cell in draft.raw.frame[header].head(cells.MOST_LOOKED_AT)
+                if cell == cell and str(cell).strip()
+            ),
+            "",
         )
         if (
             header in draft.answers.get("units", {})
@@ -128,7 +130,7 @@ def settle_times(draft: Draft) -> None:
             or not first[-1:].isdigit()
         ):
             continue
-        values = draft.numbers(header)
+        values = cells.spread(draft.numbers(header))
         usual = np.median(values[np.isfinite(values)]) if np.isfinite(values).any() else 0.0
         if usual > LONG_STEP:
             text = f"Is {header!r} in seconds or in milliseconds? It names no unit, and its median is {usual:.4g}."
@@ -173,8 +175,7 @@ def _compare(draft: Draft, header: str, rate: np.ndarray, batch: np.ndarray) -> 
     """Say where the rate over the steps per second is not the batch but several times it, or a part of it."""
     for steps in draft.headers("steps_per_second", "step_time")[:1]:
         times = draft.numbers(steps) if draft.found[steps].meaning == "step_time" else 1 / draft.numbers(steps)
-        every = max(len(batch) // LOOKED_AT, 1)
-        ratio = (rate[::every] * times[::every]) / batch[::every]
+        ratio = cells.spread(rate) * cells.spread(times) / cells.spread(batch)
         ratio = np.median(ratio[np.isfinite(ratio)]) if np.isfinite(ratio).any() else 1.0
         if not 1 / MISMATCH < ratio < MISMATCH:
             what = f"by {header!r} and {steps!r} a step has {ratio:.3g} times the batch"
@@ -244,7 +245,7 @@ def _devices(draft: Draft, header: str, values, batch, step_time) -> np.ndarray 
 
 def _whole(values: np.ndarray, step_time: np.ndarray, devices, batch: np.ndarray) -> bool:
     """Whether rate times step time times devices is the batch in every row; of many rows the first tell most often that it is not."""
-    for rows in (slice(LOOKED_AT), slice(None)) if len(batch) > LOOKED_AT else (slice(None),):
+    for rows in (slice(cells.MOST_LOOKED_AT), slice(None)) if len(batch) > cells.MOST_LOOKED_AT else (slice(None),):
         ratio = values[rows] * step_time[rows] * (devices[rows] if np.ndim(devices) else devices) / batch[rows]
         ratio = ratio[np.isfinite(ratio)]
         if not len(ratio) or np.abs(ratio - 1).max() > ALIKE:

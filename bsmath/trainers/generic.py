@@ -105,7 +105,7 @@ def read(text: str, name: str, progress: Progress = None) -> RawTable:
 def _parsed(line: str) -> dict | None:
     """Step and numbers of a line under the headers of the records, and epoch and whole (steps of an epoch) where it has them; None
     where it is no line of a step."""
-    if len(line) > LONGEST or _CODE.search(line) or _PROSE.search(line) or (step := _STEP.search(line)) is None:
+    if len(line) > LONGEST or (step := _STEP.search(line)) is None or _CODE.search(line) or _PROSE.search(line):
         return None
     found: dict = {}
     for one in _AFTER.finditer(line):
