@@ -72,7 +72,8 @@ def read_rows(data: bytes, name: str, progress: Callable | None = None) -> tuple
         raw = parquet.read(data, name, progress)
         return of_table(raw, name), raw
     data = text.clean(data, name)
-    if (trainer := trainers.find(data)) is not None:
+    trainer, data = trainers.find(data)
+    if trainer is not None:
         return _printed(trainers.read(data, name, trainer, progress), name, trainer), None
     head = delimited.head(data)
     if json_lines.recognizes(head):

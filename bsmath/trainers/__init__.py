@@ -27,6 +27,7 @@ from bsmath.trainers import (
     nanotron,
     nemo,
     olmo,
+    prefixes,
     torchtitan,
     torchtitan_losses,
 )
@@ -75,9 +76,20 @@ def sample(data: bytes) -> str:
     )
 
 
-def find(data: bytes) -> str | None:
-    """The format of a log, a key of READERS; None where it is none of them."""
+def find(data: bytes) -> tuple[str | None, bytes]:
+    """The format of a log, a key of READERS, or None where it is none of them; and the log, without what a launcher wrote in front
+    of its lines where it is read the better for it."""
     part = sample(data)
+    found, known = _format(part), list(READERS)
+    wanted = prefixes.form(part)
+    if wanted is not None:
+        bare = _format(prefixes.without(part.encode(), wanted).decode())
+        if bare is not None and (found is None or known.index(bare) <= known.index(found)):
+            return bare, prefixes.without(data, wanted)
+    return found, data
+
+
+def _format(part: str) -> str | None:
     return next((name for name, reader in READERS.items() if reader.recognizes(part)), None)
 
 

@@ -48,6 +48,25 @@ RESULTS = frozenset(
 )
 """Headers of which a line must have one."""
 
+SETTINGS = {
+    "batch_tokens": "batch_tokens; batch tokens; tokens per step; tokens_per_step; tokens per batch; tokens_per_batch; global batch tokens",
+    "batch_seqs": "global batch size; global_batch_size; effective batch size; effective_batch_size",
+    "batch": "batch size; batch_size; bs",
+    "micro_batch": "micro batch size; micro_batch_size; micro_batch; per_device_batch_size; device_batch_size",
+    "accum": "grad accum; grad_accum; grad_accum_steps; gradient_accumulation_steps; accumulation steps; accum_steps",
+    "n_gpus": "world size; world_size; num_gpus; n_gpus; ngpus; num gpus",
+    "seq_len": "seq len; seq_len; sequence length; sequence_length; block_size; block size; context length; context_length; max_seq_len",
+    "seed": "seed",
+    "learning_rate": "lr; learning rate; learning_rate; max_lr; peak_lr",
+}
+"""What loops call the settings that they print once; `batch` does not say which one it is."""
+
+_CALLED = {name: header for header, names in SETTINGS.items() for name in names.split("; ")}
+_SETTING = re.compile(
+    r"(?i)(?<![\w./-])['\"]?("
+    + "|".join(re.escape(name).replace(r"\ ", "[ -]") for name in sorted(_CALLED, key=len, reverse=True))
+    + r")['\"]?\s{0,3}[:=]\s{0,3}(\d[\d,_]{0,15}(?:\.\d{0,15})?(?:e[+-]?\d{1,3})?)(?![\w.])(\s?tok(?:en)?s\b)?"
+)
 _KNOWN = {name: header for header, names in NAMES.items() for name in names.split("; ")}
 _STEP = re.compile(
     r"(?i)(?:^|[\s\[(|,;])(?:global[ _-]?step|train[ _-]?step|step|iter(?:ation)?|update|it|batch)s?\s{0,3}[:=#]?\s{0,3}"
@@ -85,9 +104,11 @@ def recognizes(sample: str) -> bool:
 def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """The steps of a log; where they start anew with each epoch, they are counted on."""
     records, before, done = Records(name), None, 0
+    told: dict[str, tuple[int, float]] = {}
     for count, line in lines(text, progress):
         found = _parsed(line)
         if found is None:
+            _tell(told, count, line)
             continue
         epoch, whole = found.pop("epoch", None), found.pop("whole", None)
         if epoch is not None and before is not None and epoch > before[0] and found["step"] + done <= before[1]:
@@ -96,10 +117,45 @@ def read(text: str, name: str, progress: Progress = None) -> RawTable:
         found["step"] += done
         before = (epoch, found["step"], first) if epoch is not None else before
         records.add(count, **found)
+    _set(records, told)
     if done:
         records.say("steps that start anew with each epoch are counted on")
     records.say("read as the lines of a training loop that is not known: rates are taken for those of the whole job")
     return records.table()
+
+
+def _tell(told: dict[str, tuple[int, float]], count: int, line: str) -> None:
+    """Note the settings of a line that is no step; the first statement of each counts."""
+    if len(line) > LONGEST or _PROSE.search(line):
+        return
+    for one in _SETTING.finditer(line):
+        header = _CALLED[re.sub("[ -]", " ", one[1].lower())]
+        header = "batch_tokens" if one[3] and header in ("batch", "batch_seqs") else header
+        told.setdefault(header, (count, float(re.sub("[,_]", "", one[2]))))
+
+
+def _set(records: Records, told: dict) -> None:
+    """The settings of the run. A `batch size` is one device's where accumulation or several devices stand beside it and no other
+    batch does."""
+    line, size = told.pop("batch", (0, 0))
+    accum, devices = (told.get(name, (0, 1))[1] for name in ("accum", "n_gpus"))
+    others = told.keys() & {"batch_tokens", "batch_seqs"}
+    if size and not others and (accum > 1 or devices > 1):
+        told.setdefault("micro_batch", (line, size))
+    elif size and not others:
+        told["batch_seqs"] = (line, size)
+        records.say(
+            f"line {line:,}: a batch size of {size:,.10g} without a unit is taken for the global batch in sequences"
+        )
+    if "micro_batch" in told and "batch_seqs" not in told and "batch_tokens" not in told:
+        whole = told["micro_batch"][1] * accum * devices
+        records.say(
+            f"the batch is taken for {told['micro_batch'][1]:,.10g} x {accum:,.10g} (accumulation) x {devices:,.10g} (devices), each a replica"
+        )
+        told["batch_seqs"] = (told["micro_batch"][0], whole)
+    for header, (count, value) in sorted(told.items(), key=lambda each: each[1][0]):
+        if value > 0 or header == "seed":
+            records.setting(count, header, value)
 
 
 def _parsed(line: str) -> dict | None:

@@ -93,3 +93,41 @@ def test_a_line_of_a_hundred_thousand_characters_is_read_at_once(unit):
     start = time.process_time()
     generic.recognizes(line)
     assert time.process_time() - start < 0.5
+
+
+STEPS = "".join(f"step {step} | loss {9 - step / 10} | 12.3k tok/s\n" for step in range(1, 6))
+
+
+@pytest.mark.parametrize(
+    "line, told",
+    [
+        ("batch_tokens=524288", {"batch_tokens": 524288}),
+        ("batch size: 524,288 tokens", {"batch_tokens": 524288}),
+        (
+            "config: batch_size=256 seq_len=2048 lr=3e-4 seed=0",
+            {"batch_seqs": 256, "seq_len": 2048, "learning_rate": 3e-4, "seed": 0},
+        ),
+        (
+            "{'batch_size': 32, 'block_size': 1_024, 'grad_accum_steps': 4}",
+            {"micro_batch": 32, "seq_len": 1024, "accum": 4, "batch_seqs": 128},
+        ),
+        (
+            "micro_batch_size: 8, world_size: 4, accum_steps: 2",
+            {"micro_batch": 8, "n_gpus": 4, "accum": 2, "batch_seqs": 64},
+        ),
+        ("global_batch_size=512 micro_batch_size=8 world_size=16", {"batch_seqs": 512, "micro_batch": 8, "n_gpus": 16}),
+    ],
+)
+def test_a_loop_tells_its_batch(line, told):
+    frame = generic.read(f"{line}\n{STEPS}", "x.log").frame
+    found = frame.drop(columns=["step", "train_loss", "tokens_per_s"])
+    assert {header: found[header].unique().tolist() for header in found} == {
+        header: [value] for header, value in told.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "line", ["we found that batch_size=256 was too large", "eval_batch_size=8", "batch_size_per=3", "lr.min=1e-5"]
+)
+def test_what_is_no_setting_of_the_run_tells_nothing(line):
+    assert list(generic.read(f"{line}\n{STEPS}", "x.log").frame) == ["step", "train_loss", "tokens_per_s"]

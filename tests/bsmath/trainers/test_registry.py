@@ -33,7 +33,7 @@ def test_a_sample_is_recognized_by_one_reader_alone_and_read_under_any_name(path
 
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.name)
 def test_tables_and_other_files_are_no_log_of_a_trainer(path):
-    assert trainers.find(path.read_bytes()) is None
+    assert trainers.find(path.read_bytes())[0] is None
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.*")), ids=lambda path: path.name)
@@ -45,7 +45,7 @@ def test_every_sample_is_named_in_the_table(path):
 def test_no_source_is_taken_for_a_log(path):
     if '"""' in (text := path.read_text()):
         text = text[text.index('"""', text.index('"""') + 3) :]  # what a module says of its format may quote it
-    assert trainers.find(text.encode()) is None
+    assert trainers.find(text.encode())[0] is None
 
 
 def test_the_reader_that_the_readme_shows_works():
