@@ -6,6 +6,7 @@ A log is recognized by its lines, never by its name. A new format is one module 
 
 from bsmath.sweeps.model import RawTable
 from bsmath.trainers import (
+    build_nanogpt,
     composer,
     deepspeed,
     fairseq,
@@ -59,6 +60,7 @@ READERS: dict = {
     "litgpt": litgpt,
     "nanoGNS": nanogns,
     "nanoGPT": nanogpt,
+    "build-nanogpt": build_nanogpt,
     "torchtitan losses": torchtitan_losses,
     "a training loop": generic,
 }
