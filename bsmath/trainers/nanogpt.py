@@ -50,16 +50,22 @@ def read(text: str, name: str, progress: Progress = None) -> RawTable:
     """The iterations and evaluations of a log."""
     records, found = Records(name), []
     configuration: dict[str, tuple[int, float]] = {}
+    begun = 0  # where the rows of the present run begin
     for count, line in lines(text, progress):
         line = line[:400]
         if "loss" in line:
             _losses(found, count, line)
         elif "batch" in line or "block_size" in line or "max_seq_len" in line or "tokens per" in line.lower():
-            _batch(configuration, count, line)
+            if (stated := _batch(line)) and len(found) > begun:  # another run in the same log
+                _settings(records, configuration)
+                _add(records, found[begun:])
+                begun, configuration = len(found), {}
+            configuration |= {header: (count, value) for header, value in stated.items()}
         elif "arameter" in line:
             _parameters(configuration, count, line)
-    _add(records, found)
     _settings(records, configuration)
+    _add(records, found[begun:])
+    _say(records, found)
     return records.table()
 
 
@@ -84,31 +90,40 @@ def _losses(found: list[tuple[int, str, dict]], count: int, line: str) -> None:
 def _add(records: Records, found: list[tuple[int, str, dict]]) -> None:
     """The rows: one series of training losses, and times of iterations alone."""
     iterations = any(kind == "iteration" for _, kind, _ in found)
-    evaluated, left_out = None, 0
+    evaluated = None
     for count, kind, row in found:
         if kind == "evaluation":
             evaluated = row["step"]
             row = row if not iterations else {"step": row["step"], "val_loss": row["val_loss"]}
         elif row["step"] == evaluated and "step_time_s" in row:
             row = {header: value for header, value in row.items() if header != "step_time_s"}
-            left_out += 1
         records.add(count, **row)
+
+
+def _say(records: Records, found: list[tuple[int, str, dict]]) -> None:
+    """What was assumed or left out."""
+    kinds = {kind for _, kind, _ in found}
+    evaluated, left_out = None, 0
+    for _, kind, row in found:
+        evaluated = row["step"] if kind == "evaluation" else evaluated
+        left_out += kind == "iteration" and row["step"] == evaluated and "step_time_s" in row
     if left_out:
         records.say(f"The times of {left_out:,} iterations are left out: they hold an evaluation too.")
-    if iterations and evaluated is not None:
+    if len(kinds) == 2:
         records.say("Training losses are those of the iterations, not the means that evaluations print.")
     if any("mfu" in row for _, _, row in found):
         records.say("nanoGPT counts the MFU against the 312 TFLOP/s of an A100, whatever the device is.")
 
 
-def _batch(configuration: dict, count: int, line: str) -> None:
+def _batch(line: str) -> dict[str, int]:
+    """What a line says of the batch, by headers."""
     if match := _TOKENS.search(line):
-        configuration["batch_tokens"] = (count, int(number(match[1])))
-    elif match := _PARTS.search(line):
-        for header, value in zip(("accum", "replicas", "micro_batch", "seq_len"), match.groups(), strict=True):
-            configuration[header] = (count, int(value))
-    elif match := _OVERRIDE.search(line):
-        configuration[_NAMES[match[1]]] = (count, int(match[2]))
+        return {"batch_tokens": int(number(match[1]))}
+    if match := _PARTS.search(line):
+        return dict(zip(("accum", "replicas", "micro_batch", "seq_len"), map(int, match.groups()), strict=True))
+    if match := _OVERRIDE.search(line):
+        return {_NAMES[match[1]]: int(match[2])}
+    return {}
 
 
 def _parameters(configuration: dict, count: int, line: str) -> None:

@@ -127,3 +127,17 @@ def test_a_line_of_a_hundred_thousand_characters_is_read_at_once(part):
     begun = time.perf_counter()
     assert nanogpt.recognizes(text) and len(table(text)) >= len(table(SAMPLE.read_text()))
     assert time.perf_counter() - begun < 1
+
+
+def test_runs_appended_to_one_log_keep_their_own_batches():
+    run = "tokens per iteration will be: {}\n" + "".join(
+        f"iter {step}: loss {9 - step / 10}, time 400.00ms, mfu 40.00%\n" for step in range(4)
+    )
+    frame = nanogpt.read(run.format("32,768") + run.format("65,536"), "both.log").frame
+    assert frame["batch_tokens"].tolist() == [32768] * 4 + [65536] * 4
+    assert frame["step"].tolist() == [0, 1, 2, 3] * 2
+
+
+def test_a_configuration_without_a_step_of_its_own_does_not_reach_back():
+    log = "batch_size = 8\niter 1: loss 9.0, time 400.00ms, mfu 40.00%\niter 2: loss 9.0, time 400.00ms, mfu 40.00%\nbatch_size = 64\n"
+    assert nanogpt.read(log, "cut.log").frame["micro_batch"].tolist() == [8, 8]
