@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as some
 from numpy.testing import assert_allclose
 
@@ -121,6 +121,8 @@ def test_names_of_runs_cannot_be_formulas():
     assert [line[0] for line in downloads.tidy_csv(sweep).splitlines()] == ["r", "'", "'", "b", "b"]
 
 
+@example("'\n")  # once came back without its apostrophe
+@example("''\t")
 @given(some.text(max_size=8) | some.text("=+-@'\" \t\r\n1.e＝", max_size=6))
 def test_no_text_begins_like_a_formula_and_each_comes_back(text):
     safe = downloads.safe_cell(text)

@@ -22,6 +22,12 @@ def test_a_run_that_diverged_has_an_infinite_loss_and_a_cut_line_is_named():
     assert [problem.row for problem in read.problems] == [4]
 
 
+def test_a_negative_loss_is_named_and_does_not_lose_its_sign():
+    read = build_nanogpt.read("1 train 9.5\n2 train -1.5\n3 train 9.3\n", "log.txt")
+    assert read.frame["train_loss"].tolist() == [9.5, 9.3]
+    assert [problem.row for problem in read.problems] == [2]
+
+
 @pytest.mark.parametrize(
     "text, why",
     [
