@@ -12,6 +12,8 @@ LARGEST = 1e15
 """No place, batch or loss is larger."""
 RAMP = 0.02
 """Relative change of the tokens per step from which the batch of a run changes."""
+MOST_PLACES = 10_000
+"""Places of a long run between which its tokens per step are taken."""
 
 
 class Cells:
@@ -110,7 +112,8 @@ def _slope(logged: Cells, rows: np.ndarray | slice, counted: str) -> tuple[float
     step, count = logged.of("step", rows), logged.of(counted, rows)
     if not len(step) or not len(count):
         return np.nan, False
-    known = ~(np.isnan(step) | np.isnan(count))
+    known = np.flatnonzero(~(np.isnan(step) | np.isnan(count)))
+    known = cells.spread(known, MOST_PLACES)
     steps, counts = np.diff(step[known]), np.diff(count[known])
     usable = steps > 0
     each = counts[usable] / steps[usable]

@@ -203,7 +203,9 @@ def _codes(frame: pd.DataFrame, headers: list[str]) -> np.ndarray:
     for header in headers:
         code, different = pd.factorize(frame[header], use_na_sentinel=False)
         found = code if found is None else pd.factorize(found * len(different) + code)[0]
-    return np.zeros(len(frame), np.int8) if found is None else found
+    if found is None:
+        return np.zeros(len(frame), np.int8)
+    return found.astype(np.min_scalar_type(-int(found.max(initial=0)) - 1))  # rows are many, runs few
 
 
 def _stacked(keys: np.ndarray, place: np.ndarray) -> bool:

@@ -179,16 +179,11 @@ def _logged(frame: pd.DataFrame, step: np.ndarray, runs: list) -> dict[str, np.n
     for meaning, kind in DIRECT.items():
         for header in [header for header, said in found.items() if said.meaning == meaning][:1]:
             values = cells.numbers(frame[header], columns.units(meaning), found[header].scale)
-            logged[kind] = _positive(values)
+            logged[kind] = cells.positive(values)
     clock = next((header for header in frame if _name(header) in CLOCKS), None)
     if "s/step" not in logged and clock is not None and len(step):
         logged["s/step"] = _by_clock(cells.numbers(frame[clock], cells.TIMES), step, runs)
     return logged
-
-
-def _positive(values: np.ndarray) -> np.ndarray:
-    good = (values > 0) & (values < np.inf)
-    return values if good.all() else np.where(good, values, np.nan)
 
 
 def _by_clock(clock: np.ndarray, step: np.ndarray, runs: list) -> np.ndarray:
@@ -209,7 +204,7 @@ def _sizes(frame: pd.DataFrame) -> np.ndarray | None:
     said = recognized(frame)
     for wanted in BATCHES:
         for header in [header for header, found in said.items() if found.meaning == wanted][:1]:
-            return _positive(cells.numbers(frame[header], cells.COUNTS, said[header].scale))
+            return cells.positive(cells.numbers(frame[header], cells.COUNTS, said[header].scale))
     return None
 
 

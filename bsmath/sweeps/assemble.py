@@ -62,12 +62,12 @@ def _table(draft: Draft) -> tuple[pd.DataFrame, str]:
     rates.by_runtime(draft)
     batch, unit = batches.tokens_per_step(draft)
     has_rate, has_steps = bool(draft.headers(*rates.KINDS)), bool(targets.candidates(draft))
-    rate, step_time = map(_positive, rates.tokens_per_second(draft, batch, unit, alone=not has_steps))
+    rate, step_time = map(cells.positive, rates.tokens_per_second(draft, batch, unit, alone=not has_steps))
     header = targets.column(draft, batch, unit)
     tuned = tuning.found(draft, header, batch, unit, rate)
     stopped = None if tuned else tuning.stopped(draft, header, batch, unit, rate)
     censored = tuned.censored if tuned else np.zeros(len(batch), bool) if stopped is None else stopped[0]
-    steps = _positive(targets.steps_to_target(draft, header, batch, unit, alone=not has_rate, censored=censored))
+    steps = cells.positive(targets.steps_to_target(draft, header, batch, unit, alone=not has_rate, censored=censored))
     steps = np.where(censored, np.nan, steps) if censored.any() else steps
     if tuned:
         steps = np.where(np.isnan(tuned.columns["learning_rate"]), np.nan, steps)
@@ -76,7 +76,7 @@ def _table(draft: Draft) -> tuple[pd.DataFrame, str]:
     if counted is not None:
         values["num_devices"] = counted
     if unit == "tokens":
-        for what, action in plausible.doubts(_positive(batch), rate, np.nan if counted is None else counted):
+        for what, action in plausible.doubts(cells.positive(batch), rate, np.nan if counted is None else counted):
             draft.warn(what, action)
     for meaning in ("num_params", "seq_len", "learning_rate"):
         for named in draft.headers(meaning)[:1]:
@@ -84,7 +84,7 @@ def _table(draft: Draft) -> tuple[pd.DataFrame, str]:
     values |= batches.split(draft) | (tuned.columns if tuned else {})
     values |= {} if stopped is None else {"stopped_at": stopped[1]}
     values |= mlperf_units.resolution(draft, header, steps)
-    usable = _usable(draft, _positive(batch), rate, steps, censored)
+    usable = _usable(draft, cells.positive(batch), rate, steps, censored)
     names = series.names(draft, batch, usable, tuned.chosen if tuned else None)
     kept = slice(None) if usable.all() else usable
     measured = {name: column[kept] for name, column in values.items()}
@@ -92,13 +92,6 @@ def _table(draft: Draft) -> tuple[pd.DataFrame, str]:
     if tuned:
         tuning.name_censored(draft, header, table, unit)
     return table, unit
-
-
-def _positive(values: np.ndarray) -> np.ndarray:
-    good = (values > 0) & (values < np.inf)
-    if good.all() or np.isnan(values).all():
-        return values
-    return np.where(good, values, np.nan)
 
 
 def _usable(draft: Draft, batch: np.ndarray, rate: np.ndarray, steps: np.ndarray, censored: np.ndarray) -> np.ndarray:

@@ -18,11 +18,11 @@ from bsmath.sweeps.layout import Layout
 
 LEAST = 2**20
 """Size from which a table is read in blocks. [bytes]"""
-BLOCK = 2**20
+BLOCK = 3 * 2**18
 """Size of a block, after each of which progress is told. [bytes]"""
-AHEAD = 2
+AHEAD = 3
 """Blocks that are parsed at once."""
-RELEASED = 16
+RELEASED = 20
 """Blocks after which memory that was freed is given back; the C library would keep it for each thread."""
 MOST_DIFFERENT = 1000
 """Different texts of a column up to which it is kept as a category."""
@@ -134,6 +134,20 @@ def read(
         mark in data and data.find(cell, start) >= 0 for mark, cell in ((b"x", b"0x"), (b"X", b"0X"), (b"+", signed))
     ):
         return None  # numbers of other kinds for pyarrow than for pandas
+    columns = _columns(data, start, found, quoted, progress)
+    if columns is None:
+        return None
+    pa.system_memory_pool().release_unused()
+    disputed = [header for header, column in columns.items() if column.disputed]
+    careful = by_pandas(disputed) if disputed else {}
+    if careful is None:
+        return None
+    whole = {name: careful[name] if name in careful else columns.pop(name).whole() for name in found.headers}
+    return pd.DataFrame(whole, copy=False) if len({len(column) for column in whole.values()}) == 1 else None
+
+
+def _columns(data: bytes, start: int, found: Layout, quoted: bool, progress: Progress) -> dict[str, Column] | None:
+    """The columns of all blocks, or None where a block is not regular."""
     columns: dict[str, Column] = {}
     try:
         for count, (begin, end, table) in enumerate(_tables(data, start, found, quoted, columns), start=1):
@@ -148,13 +162,7 @@ def read(
                 progress(end / len(data))
     except pa.ArrowInvalid:
         return None
-    disputed = [header for header, column in columns.items() if column.disputed]
-    careful = by_pandas(disputed) if disputed else {}
-    if careful is None:
-        return None
-    whole = {name: careful[name] if name in careful else columns.pop(name).whole() for name in found.headers}
-    pa.system_memory_pool().release_unused()
-    return pd.DataFrame(whole, copy=False) if len({len(column) for column in whole.values()}) == 1 else None
+    return columns
 
 
 def _tables(data: bytes, start: int, found: Layout, quoted: bool, columns: dict) -> Iterator[tuple[int, int, pa.Table]]:

@@ -36,9 +36,17 @@ _CLOCK = re.compile(r"(?:(\d{1,4}):)?(\d{1,2}):(\d{2}(?:\.\d{1,9})?)")
 """A length of time such as 0:04:24.27."""
 
 
-def spread(values: np.ndarray) -> np.ndarray:
-    """The values, or of many some that are spread evenly over them."""
-    return values[:: max(len(values) // MOST_LOOKED_AT, 1)]
+def spread(values: np.ndarray, most: int = MOST_LOOKED_AT) -> np.ndarray:
+    """The values, or where there are far more than `most` some that are spread evenly over them."""
+    return values[:: max(len(values) // most, 1)]
+
+
+def positive(values: np.ndarray) -> np.ndarray:
+    """The values, nan where one is not positive and finite; the same array where all are."""
+    if len(values) and values.min() > 0 and values.max() < np.inf:  # not so where one is nan
+        return values
+    good = (values > 0) & (values < np.inf)
+    return values if good.all() or np.isnan(values).all() else np.where(good, values, np.nan)
 
 
 def numbers(cells: pd.Series, units: dict[str, float], scale: float = 1.0, decimal: str = ".") -> np.ndarray:

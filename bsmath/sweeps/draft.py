@@ -87,9 +87,7 @@ class Draft:
         if header not in self._numbers:
             found = self.found[header]
             values = cells.numbers(self.raw.frame[header], columns.units(found.meaning), found.scale, self.raw.decimal)
-            good = (values > 0) & (values < np.inf)
-            values = values if good.all() else np.where(good, values, np.nan)
-            self._numbers[header] = values
+            self._numbers[header] = cells.positive(values)
         return self._numbers[header]
 
     def used(self, header: str, action: str, note: str = "", known: np.ndarray | None = None) -> np.ndarray:

@@ -244,10 +244,8 @@ def _devices(draft: Draft, header: str, values, batch, step_time) -> np.ndarray 
 
 
 def _whole(values: np.ndarray, step_time: np.ndarray, devices, batch: np.ndarray) -> bool:
-    """Whether rate times step time times devices is the batch in every row; of many rows the first tell most often that it is not."""
-    for rows in (slice(cells.MOST_LOOKED_AT), slice(None)) if len(batch) > cells.MOST_LOOKED_AT else (slice(None),):
-        ratio = values[rows] * step_time[rows] * (devices[rows] if np.ndim(devices) else devices) / batch[rows]
-        ratio = ratio[np.isfinite(ratio)]
-        if not len(ratio) or np.abs(ratio - 1).max() > ALIKE:
-            return False
-    return True
+    """Whether rate times step time times devices is the batch in every row, or in all that are looked at of many."""
+    rate, time, size = map(cells.spread, (values, step_time, batch))
+    ratio = rate * time * (cells.spread(devices) if np.ndim(devices) else devices) / size
+    ratio = ratio[np.isfinite(ratio)]
+    return len(ratio) > 0 and bool(np.abs(ratio - 1).max() <= ALIKE)

@@ -70,7 +70,7 @@ def telling(draft: Draft, batch: np.ndarray, rows: np.ndarray, apart: str) -> li
     frame = draft.raw.frame[rows]
     if frame.empty:
         return None
-    codes, _ = _combinations(draft, frame, batch[rows], [])
+    codes = _combinations(draft, frame, batch[rows], [])[0]
     return _chosen(draft, codes.drop(columns=f"/{apart}", errors="ignore"), len(frame))
 
 
@@ -79,12 +79,13 @@ def names(draft: Draft, batch: np.ndarray, usable: np.ndarray, chosen: list[str]
     frame = draft.raw.frame if usable.all() else draft.raw.frame[usable]
     if chosen is None and "series_columns" in draft.answers:
         chosen = list(draft.answers["series_columns"])
-    codes, combination = _combinations(draft, frame, batch[usable], chosen or [])
+    batch = batch if usable.all() else batch[usable]
+    codes, combination, place = _combinations(draft, frame, batch, chosen or [])
     if chosen is None:
         chosen = _chosen(draft, codes, len(frame))
         if codes["batch"].nunique() == 1 and not chosen and (others := _others(draft, frame)):
             chosen = others
-            codes, combination = _combinations(draft, frame, batch[usable], others)
+            codes, combination, place = _combinations(draft, frame, batch, others)
     key = _key(codes, chosen)
     _name_confounders(draft, codes, key, chosen)
     if codes.groupby(key)["batch"].nunique().max() == 1:
@@ -92,12 +93,11 @@ def names(draft: Draft, batch: np.ndarray, usable: np.ndarray, chosen: list[str]
     for header in chosen:
         note = draft.notes.get(header)
         draft.notes[header] = f"{note}; tells the series apart" if note else "tells the series apart"
-    by_row = key.astype(np.int32)[combination]
-    first = _first(by_row, int(key.max()) + 1)
+    first = place[np.unique(key, return_index=True)[1]]
     labels = [_label(draft, {header: frame[header].iloc[position] for header in chosen}, chosen) for position in first]
     names = pd.Index(dict.fromkeys(labels), dtype="str")
-    places = names.get_indexer(labels).astype(np.int16 if len(names) < 2**15 else np.int32)
-    return pd.Series(pd.Categorical.from_codes(places[by_row], categories=names, validate=False))
+    numbers = names.get_indexer(labels).astype(np.int16 if len(names) < 2**15 else np.int32)
+    return pd.Series(pd.Categorical.from_codes(numbers[key][combination], categories=names, validate=False))
 
 
 def _others(draft: Draft, frame: pd.DataFrame) -> list[str]:
@@ -107,8 +107,9 @@ def _others(draft: Draft, frame: pd.DataFrame) -> list[str]:
 
 def _combinations(
     draft: Draft, frame: pd.DataFrame, batch: np.ndarray, answered: list[str]
-) -> tuple[pd.DataFrame, np.ndarray]:
-    """The different combinations of batch and settings as integer codes, and which of them each row is."""
+) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """The different combinations of batch and settings as integer codes, which of them each row is, and the row that each is met
+    first in."""
     parts = {"batch": pd.Series(batch, copy=False)}
     combination, many = _coded(parts["batch"])
     for header in dict.fromkeys([*draft.headers(*IDENTITY, *SCALE), *answered]):
@@ -122,7 +123,7 @@ def _combinations(
         combination, many = _finer(combination, many, *_coded(parts["micro-batches"]))
     combination, first = _numbered(combination, many)
     codes = {name: pd.factorize(part.iloc[first], use_na_sentinel=False)[0] for name, part in parts.items()}
-    return pd.DataFrame(codes), combination
+    return pd.DataFrame(codes), combination, first
 
 
 def _finer(combination: np.ndarray, many: int, code: np.ndarray, different: int) -> tuple[np.ndarray, int]:

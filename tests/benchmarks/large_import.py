@@ -20,7 +20,7 @@ import pandas as pd
 from bsmath import logs, sweeps
 
 ROOT = Path(__file__).parent.parent.parent
-RUNS = 5
+RUNS = 15
 READERS = {"sweeps.read": sweeps.read, "logs.read": logs.read}
 FILES = {"sweep": ["sweeps.read"], "logs of 20 runs": ["logs.read"], "log of one run": ["sweeps.read", "logs.read"]}
 """Kinds of files, and the readers that are measured on each."""
