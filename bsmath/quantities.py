@@ -22,7 +22,7 @@ _POWER = re.compile(r"([0-9]{1,6})\s*(?:\^|\*\*)\s*([0-9]{1,4})")
 
 
 def _plain(thousands: str, decimal: str) -> re.Pattern:
-    grouped = rf"[0-9]{{1,3}}(?P<sep>[{thousands}])[0-9]{{3}}(?:(?P=sep)[0-9]{{3}})*"
+    grouped = rf"[1-9][0-9]{{0,2}}(?P<sep>[{thousands}])[0-9]{{3}}(?:(?P=sep)[0-9]{{3}})*"
     number = rf"(?P<whole>{grouped}|[0-9]+)?(?:{decimal}(?P<part>[0-9]*))?(?P<exponent>[eE][+-]?[0-9]+)?"
     return re.compile(rf"(?P<sign>[+-]?){number}\s*(?P<suffix>[kmbgt]?i?)", re.IGNORECASE)
 

@@ -4,7 +4,7 @@ import csv
 import re
 from dataclasses import dataclass
 
-from bsmath.sweeps import cells
+from bsmath.sweeps import cells, marks
 from bsmath.sweeps.model import Problem, Question
 
 SEPARATORS = ("\t", ";", "|", ",")
@@ -19,9 +19,6 @@ MOST_COLUMNS = 5_000
 LEAST_AGREEING = 0.5
 """Share of the lines that must have the same number of fields."""
 
-_COMMA_NUMBER = re.compile(r"[+-]?\d+,\d+")
-_THREE = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
-_POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+(e[+-]?\d+)?|[+-]?\d{1,3}(,\d{3})+\.\d+", re.IGNORECASE)
 _LOGGED = re.compile(r"[:=]\s*[\"'{\[\d.+-]|[:=]\s*(null|nan|true|false)|[{}]|^\W*$", re.IGNORECASE)
 _RULE = re.compile(r"[\s|+=:─━═┼╪+-]*[-─━═][\s|+=:─━═┼╪+-]*|```.*")
 
@@ -86,7 +83,7 @@ def find(head: str, decimal: str | None = None) -> Layout | None:
         return None
     separator, header_line, headers = found
     below = [split(line, separator) for number, line in sample if number > header_line]
-    decimal, questions = (decimal, ()) if decimal else _decimal(separator, below)
+    decimal, questions = (decimal, ()) if decimal else marks.decimal(separator, headers, below)
     return Layout(
         separator=separator,
         header_line=header_line,
@@ -148,18 +145,3 @@ def _promoted(comment: tuple[int, str], sample) -> tuple[str, int, list[str]] | 
         if len(fields) == len(first) > 1 and any(map(cells.is_number, first)) and not any(map(cells.is_number, fields)):
             return separator, comment[0], fields
     return None
-
-
-def _decimal(separator: str, rows: list[list[str]]) -> tuple[str, tuple[Question, ...]]:
-    """The decimal mark: a comma only where commas cannot separate columns."""
-    if separator == ",":
-        return ".", ()
-    every = [cell.strip() for row in rows for cell in row]
-    commas = [cell for cell in every if _COMMA_NUMBER.fullmatch(cell)]
-    points = any(_POINT_NUMBER.fullmatch(cell) for cell in every)
-    if not all(map(_THREE.fullmatch, commas)):
-        return ",", ()
-    if not commas or points or separator != ";":
-        return ".", ()
-    text = f"Is {commas[0]} in this file a decimal fraction or does the comma separate thousands?"
-    return ",", (Question(key="decimal", text=text, choices=(",", "."), default=","),)

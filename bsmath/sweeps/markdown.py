@@ -10,7 +10,7 @@ from collections import defaultdict
 import numpy as np
 import pandas as pd
 
-from bsmath.sweeps import cells, columns, layout
+from bsmath.sweeps import cells, columns, layout, marks
 from bsmath.sweeps.model import Problem, RawTable, SweepError
 
 SECTION = "section"
@@ -36,6 +36,9 @@ _STATED = {
     "num_gpus": re.compile(r"(?i)\b(\d{1,6}) ?(?:x )?(?:[a-z]+[- ])?(?:gpus|[ahbv]\d{2,3}s?)\b"),
 }
 """What a text above a table states of all its rows, as the headers of the columns that hold it."""
+
+SAMPLE = 60
+"""Rows that tell the decimal mark."""
 
 _TABLE_LINE = re.compile(r"^[ \t]*[|│┃║].*[|│┃║][ \t]*$", re.MULTILINE)
 
@@ -64,7 +67,10 @@ def read(data: bytes, name: str, decimal: str | None = None) -> RawTable:
         problems.append(Problem(row=None, column=None, what=what, action=f"their {others} rows were left out"))
     rows = np.array([each[0] for each in kept], int)
     frame, said = _with_stated(_frame(header, kept), data.decode().split("\n"), rows)
-    return RawTable(frame=frame, rows=rows, problems=(*problems, *said))
+    mark, questions = (
+        (decimal, ()) if decimal else marks.decimal("|", list(header), [each[2] for each in kept[:SAMPLE]])
+    )
+    return RawTable(frame=frame, rows=rows, decimal=mark, questions=questions, problems=(*problems, *said))
 
 
 def _with_stated(frame: pd.DataFrame, lines: list[str], rows: np.ndarray) -> tuple[pd.DataFrame, list[Problem]]:
