@@ -7,9 +7,16 @@ It is the only truth: widgets are drawn from it, links carry it, formulas receiv
 import dataclasses
 from dataclasses import dataclass
 
-from bsmath import checks, dimensions, presets, quantities
+from bsmath import change_settings, checks, dimensions, lr, presets, quantities, recipe
 
-FOLLOWERS = {"active_params": "num_params", "noise_scale": "critical_batch_size"}
+FOLLOWERS = {
+    "active_params": "num_params",
+    "noise_scale": "critical_batch_size",
+    "new_micro_batch_size": "micro_batch_size",
+    "new_grad_accum_steps": "grad_accum_steps",
+    "new_data_parallel_size": "data_parallel_size",
+    "new_seq_len": "seq_len",
+}
 """Fields that take the value of another until they are given one of their own."""
 
 CEILINGS = {"num_params": "active_params", "num_experts": "top_k"}
@@ -21,10 +28,16 @@ CHOICES = {
     "precision": ("bf16", "fp8"),
     "recompute": ("none", "selective", "full"),
     "gradient_dtype": ("bf16", "fp32"),
+    "decay": recipe.CHOICES["decay"],
+    "schedule": recipe.CHOICES["schedule"],
+    "schedule_unit": ("steps", "tokens"),
+    "loss_average": recipe.CHOICES["loss_average"],
+    "rate_rule": ("usual", *lr.RULES),
+    "beta_rule": tuple(change_settings.BETA_RULES),
 }
 """The words that a field may hold."""
 
-OPTIONAL = ("network_bandwidth", "price_per_device_hour", "target_loss")
+OPTIONAL = ("network_bandwidth", "price_per_device_hour", "target_loss", "gradient_norm")
 """Fields that may be left open."""
 
 RANGES = {
@@ -61,6 +74,16 @@ RANGES = {
     "micro_batch_time": (0, 100),
     "network_bandwidth": (1e6, 1e15),
     "overlap": (0, 1),
+    "min_learning_rate": recipe.RANGES["min_learning_rate"],
+    "epsilon": recipe.RANGES["epsilon"],
+    "decay_tokens": recipe.RANGES["decay_tokens"],
+    "checkpoint_tokens": recipe.RANGES["checkpoint_tokens"],
+    "eval_tokens": recipe.RANGES["eval_tokens"],
+    "gradient_norm": (0, 1e12),
+    "new_micro_batch_size": (1, 1e6),
+    "new_grad_accum_steps": (1, 1e6),
+    "new_data_parallel_size": (1, 1e6),
+    "new_seq_len": (16, 2**20),
 }
 """Smallest and largest value of each number, in the field's unit."""
 
@@ -152,6 +175,39 @@ class Scenario:
     """Share of the backward pass behind which communication can hide; 1 is the ideal."""
     target_loss: float | None = None
     """Loss at the end of the run, for published laws that are written in it; None leaves them out. [nats/token]"""
+
+    min_learning_rate: float = 0.0
+    """Rate at the end of the schedule."""
+    decay: str = "coupled"
+    """Whether weight decay is multiplied by the rate, as in PyTorch (`coupled`), or not (`independent`)."""
+    epsilon: float = 1e-8
+    """Adam's epsilon."""
+    schedule: str = "cosine"
+    """Shape of the rate after its warmup: `cosine`, `linear`, `wsd` or `constant`."""
+    decay_tokens: float = 0.0
+    """Length of the fall at the end of a wsd schedule. [tokens]"""
+    schedule_unit: str = "steps"
+    """What the trainer's configuration counts its schedule in, `steps` or `tokens` (or samples)."""
+    checkpoint_tokens: float = 0.0
+    """Tokens between checkpoints; 0 where not known. [tokens]"""
+    eval_tokens: float = 0.0
+    """Tokens between evaluations; 0 where not known. [tokens]"""
+    loss_average: str = "token"
+    """What the loss is the mean of: all tokens of a step, each `sequence` first, or each `micro_batch` first."""
+    gradient_norm: float | None = None
+    """Median gradient norm of the run before clipping; None where not known."""
+    new_micro_batch_size: int = None  # these four take the values of the run, see FOLLOWERS
+    """Micro-batch after the change of batch. [sequences]"""
+    new_grad_accum_steps: int = None
+    """Accumulation after it."""
+    new_data_parallel_size: int = None
+    """Replicas after it."""
+    new_seq_len: int = None
+    """Sequence length after it. [tokens/sequence]"""
+    rate_rule: str = "usual"
+    """How the rate moves with the batch: a name of `lr.RULES`, or the `usual` one of the optimizer (saturating)."""
+    beta_rule: str = "keep"
+    """How Adam's betas move: `keep`, `half_life` (in tokens) or `malladi` (square-root rule)."""
 
     def __post_init__(self):
         for follower, leader in FOLLOWERS.items():

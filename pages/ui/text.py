@@ -3,22 +3,12 @@
 import math
 import re
 
+from bsmath.numerals import GAP, SUFFIXES, significant
+from bsmath.numerals import count as count
+from bsmath.numerals import duration as duration
+from bsmath.numerals import scientific as scientific
+from bsmath.numerals import whole as whole
 from bsmath.quantities import parse_number
-
-GAP = "\u00a0"
-"""No line breaks between a number and its unit."""
-
-SUFFIXES = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
-
-
-def count(value: float, digits: int = 3) -> str:
-    """A large number with a suffix: 98.3k, 1M, 7.96B."""
-    if not math.isfinite(value):
-        return "no bound" if value > 0 else "unknown"
-    for size, suffix in SUFFIXES:
-        if abs(value) >= size * (1 - 0.5 * 10.0**-digits):
-            return f"{_significant(value / size, digits)}{suffix}"
-    return _significant(value, digits)
 
 
 def tokens(value: float) -> str:
@@ -36,15 +26,6 @@ def sequence_rate(value: float) -> str:
     return f"{count(value, 4)}{GAP}sequences/s"
 
 
-def whole(value: float) -> str:
-    """A count with thousands separators: exact below 100,000, four significant digits above: 53,125, 558,600."""
-    if not math.isfinite(value):
-        return "no bound"
-    if value < 100 or value >= 1e15:
-        return f"{value:.3g}"
-    return f"{value:,.0f}" if value < 1e5 else f"{float(f'{value:.4g}'):,.0f}"
-
-
 def signed(ratio: float) -> str:
     """A ratio as a change: -15 %, +70 %, +0 %."""
     if abs(ratio - 1) < 5e-5:
@@ -58,7 +39,7 @@ def percent(fraction: float, digits: int = 2) -> str:
         return "unknown" if math.isnan(fraction) else "no bound"
     if 0 < abs(fraction) < 1e-5:
         return f"<0.001{GAP}%"
-    shown = _significant(
+    shown = significant(
         100 * fraction, digits if abs(fraction) < 0.1 else max(digits, len(f"{abs(100 * fraction):.0f}"))
     )
     return f"{shown}{GAP}%"
@@ -78,7 +59,7 @@ def times(ratio: float) -> str:
     """A ratio: 1.25x, 11.2x, 0.0015x."""
     if not math.isfinite(ratio):
         return "unknown" if math.isnan(ratio) else "no bound"
-    return f"{_significant(ratio, 3)}x"
+    return f"{significant(ratio, 3)}x"
 
 
 def spread(values) -> str:
@@ -86,32 +67,16 @@ def spread(values) -> str:
     return times(max(values) / min(values))
 
 
-def duration(seconds: float) -> str:
-    """Seconds in the unit that reads best: 0.719 s, 12.4 min, 4.65 days, 3.2 years."""
-    if not math.isfinite(seconds):
-        return "no bound"
-    for size, unit in ((365.25 * 86400, "years"), (86400, "days"), (3600, "hours"), (60, "min"), (1, "s")):
-        if seconds >= 2 * size or (unit == "s" and seconds >= 0.1):
-            return f"{_significant(seconds / size, 3)}{GAP}{unit}"
-    return f"{_significant(1e3 * seconds, 3)}{GAP}ms"
-
-
-def scientific(value: float) -> str:
-    """A learning rate: 3e-4, 1.25e-4."""
-    mantissa, power = f"{value:.2e}".split("e")
-    return f"{float(mantissa):g}e{int(power)}"
-
-
 def flops(value: float) -> str:
     """989 TFLOP/s."""
     size, prefix = next(((s, p) for s, p in ((1e15, "P"), (1e12, "T"), (1e9, "G")) if value >= 2 * s), (1, ""))
-    return f"{_significant(value / size, 4)}{GAP}{prefix}FLOP/s"
+    return f"{significant(value / size, 4)}{GAP}{prefix}FLOP/s"
 
 
 def size(value: float) -> str:
     """Bytes: 141 GB, 1.87 GB, 512 MB; a gigabyte is 10^9 bytes."""
     size, prefix = next(((s, p) for s, p in ((1e12, "T"), (1e9, "G"), (1e6, "M")) if abs(value) >= s), (1e3, "k"))
-    return f"{_significant(value / size, 3)}{GAP}{prefix}B"
+    return f"{significant(value / size, 3)}{GAP}{prefix}B"
 
 
 def money(value: float) -> str:
@@ -145,14 +110,6 @@ def exact(value: float) -> str:
         if abs(value) >= size and parse_number(f"{written}{suffix}") == value and len(written) < len(best):
             return f"{written}{suffix}"
     return best
-
-
-def _significant(value: float, digits: int) -> str:
-    if value == 0:
-        return "0"
-    places = digits - 1 - math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))))
-    written = f"{value:,.{max(places, 0)}f}" if places >= 0 else f"{float(f'{value:.{digits - 1}e}'):,.0f}"
-    return written.rstrip("0").rstrip(".") if "." in written else written
 
 
 def listed(names, most: int = 5) -> str:
