@@ -74,3 +74,8 @@ def division(global_batch_size: int, micro_batch_size: int, data_parallel_size: 
         f"A global batch of {global_batch_size:,} cannot hold: it is no multiple of micro-batch {micro_batch_size:,} x "
         f"{data_parallel_size:,} replicas = {each:,}. Nearest: {told}."
     )
+
+
+def accumulation_for(global_batch_size: int, micro_batch_size: int, data_parallel_size: int) -> int:
+    """Accumulation that makes a global batch, where it divides."""
+    return global_batch_size // (micro_batch_size * data_parallel_size)

@@ -16,6 +16,9 @@ VERSION_1 = {
     "num_experts": 64, "top_k": 8, "capacity_factor": 1.25, "expert_parallel_size": 1, "price_per_device_hour": None,
     "architecture": "", "precision": "bf16", "recompute": "selective", "zero_stage": 0, "gradient_dtype": "bf16",
     "micro_batch_time": 0.0, "network_bandwidth": None, "overlap": 1.0, "target_loss": None,
+    "min_learning_rate": 0.0, "decay": "coupled", "epsilon": 1e-8, "schedule": "cosine", "decay_tokens": 0.0, "schedule_unit": "steps",
+    "checkpoint_tokens": 0.0, "eval_tokens": 0.0, "loss_average": "token", "gradient_norm": None, "new_micro_batch_size": 48,
+    "new_grad_accum_steps": 1, "new_data_parallel_size": 1, "new_seq_len": 2048, "rate_rule": "usual", "beta_rule": "keep",
 }  # fmt: skip
 
 
