@@ -150,7 +150,7 @@ ITEMS = (
             Side(says="yes, even at equal steps", source="Smith et al. 2020, arXiv 2006.15081"),
         ),
         here="Nothing here models it: everything is steps and tokens to one loss, so measure that loss on held-out text.",
-        pages=(CRITICAL,),
+        pages=(CRITICAL, RATE),
     ),
     Disagreement(
         subject="How does the critical batch change during training?",

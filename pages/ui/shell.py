@@ -37,6 +37,11 @@ PAGES = (
         "Noise scale",
         "How much of a gradient is noise, and what does that say about the batch?",
     ),
+    Page(
+        "pages/change_batch.py",
+        "Change batch",
+        "From an old run to a new batch: what must move, and what breaks if it does not?",
+    ),
     Page("pages/upload.py", "Upload", "What do my own measurements say?"),
     Page("pages/reference.py", "Reference", "Which formula, from where, and what is not covered?"),
 )

@@ -10,7 +10,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
-from bsmath import architecture, curves, hf_config, link, measured, model_shape, presets, quantities
+from bsmath import architecture, curves, hf_config, imported_run, link, measured, model_shape, presets, quantities
 from bsmath.link import View
 from bsmath.measured import Measurement
 from bsmath.outlook import Outlook
@@ -182,6 +182,17 @@ def read_dropped_config() -> None:
     dropped = st.session_state.config_file
     if dropped is not None:
         _use_config(dropped.getvalue(), dropped.name)
+
+
+def read_old_config() -> None:
+    """Take the old run from the trainer's configuration pasted on the Change batch page."""
+    try:
+        new, said = imported_run.scenario_of(scenario(), st.session_state.old_config or "")
+    except (TypeError, ValueError) as error:
+        return say(f"{error}; the run before is kept.")
+    assign(new)
+    note(text.plain(" ".join(said)))
+    return None
 
 
 def _use_config(data: str | bytes, name: str) -> None:
