@@ -117,9 +117,17 @@ class Recipe:
         """Whole steps nearest to a length in tokens; at least one where there is any length. [steps]"""
         return max(round(tokens / self.tokens_per_step), 1) if tokens > 0 else 0
 
+    def rounded(self, digits: int = 4) -> "Recipe":
+        """The same with as many digits of its settings as a configuration needs; of a beta, its distance from 1 counts."""
+        short = {name: float(f"{getattr(self, name):.{digits}g}") for name in ROUNDED}
+        betas = {name: round(1 - float(f"{1 - getattr(self, name):.{digits}g}"), 15) for name in ("beta1", "beta2")}
+        return self.change(**short, **betas)
+
     def change(self, **changes) -> "Recipe":
         """A recipe with some fields changed."""
         return dataclasses.replace(self, **changes)
 
 
+ROUNDED = ("learning_rate", "min_learning_rate", "weight_decay", "epsilon", "clip_norm")
+"""Settings of which four digits are more than anyone can tell apart."""
 FIELDS = tuple(field.name for field in dataclasses.fields(Recipe))

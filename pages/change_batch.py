@@ -27,13 +27,17 @@ shell.metrics(
     ("Time", text.duration(found.new.seconds), f"{text.duration(found.old.seconds)} before"),
 )  # fmt: skip
 
+st.subheader("Ways to use the new devices", anchor=False)
+change.ways(ways(scenario))
+change.division(scenario)
+
 st.subheader("What breaks silently if only the batch moves", anchor=False)
 st.markdown(
     change.checks(found.checks) or "Nothing: the batch did not move, and nothing in the old run breaks by itself."
 )
 
 st.subheader("Old and new settings", anchor=False)
-st.dataframe(change.settings(found.change.settings), hide_index=True)
+st.table(change.settings(found.change.settings), hide_index=True)
 st.caption(
     "Status says what a rule rests on, and how far it is to be trusted: a definition is sure; a derived rule is as good as its "
     "assumptions; an empirical one holds where it was measured. The rules' spread is the honest error bar of the rate."
@@ -49,13 +53,6 @@ with st.container(horizontal=True):
         disabled=old == new,
         help="All pages then show the new run; Undo takes it back.",
     )
-
-st.subheader("Ways to use the new devices", anchor=False)
-st.dataframe(change.ways(ways(scenario)), hide_index=True)
-st.caption(
-    "The fastest first. Keeping the old batch keeps every setting; a larger one buys fewer steps for more tokens."
-)
-change.division(scenario)
 
 old_section = st.expander(
     "The old run: paste its configuration, or type what the sidebar does not hold", **state.section("old_run")

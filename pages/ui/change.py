@@ -23,12 +23,12 @@ def wanted(scenario: Scenario) -> None:
     with st.container(horizontal=True):
         for label, name, help in (
             ("New replicas", "new_data_parallel_size", "Data-parallel size after the change: devices over devices per replica."),
-            ("New micro-batch [sequences]", "new_micro_batch_size", "`per_device_train_batch_size`, `--micro-batch-size`."),
+            ("New micro-batch", "new_micro_batch_size", "In sequences. `per_device_train_batch_size`, `--micro-batch-size`."),
             ("New accumulation", "new_grad_accum_steps", "`gradient_accumulation_steps` per replica."),
-            ("New sequence [tokens]", "new_seq_len", "`--seq-length`, `block_size`: doubling it doubles the batch in tokens."),
+            ("New sequence", "new_seq_len", "In tokens. `--seq-length`, `block_size`: doubling it doubles the batch in tokens."),
         ):  # fmt: skip
             least = 16 if name == "new_seq_len" else 1
-            st.number_input(label, min_value=least, step=1, width=190, help=help, **state.choice(name))
+            st.number_input(label, min_value=least, step=1, width=160, help=help, **state.choice(name))
     left, right = st.columns(2)
     left.selectbox(
         "The rate moves by",
@@ -90,8 +90,7 @@ def settings(found: tuple[Setting, ...]) -> pd.DataFrame:
             "Setting": [one.name for one in found],
             "Old run": [_value(one.name, one.before) for one in found],
             "New run": [_value(one.name, one.after) for one in found],
-            "By": [one.rule for one in found],
-            "Status": [f"{one.status}, {one.confidence}" for one in found],
+            "By, and what that rests on": [f"{one.rule}: {one.status}, {one.confidence}" for one in found],
             "Why": [one.reason for one in found],
         }
     )
@@ -116,8 +115,23 @@ def _sentence(cost: str) -> str:
     return text.plain(f"{cost[:1].upper()}{cost[1:]}.")
 
 
-def ways(table: pd.DataFrame) -> pd.DataFrame:
-    """Ways to use the new devices."""
+def ways(table: pd.DataFrame) -> None:
+    """Ways to use the new devices, the fastest first, each one click away."""
+    best = table.iloc[0]
+    if best["way"] != "as described":
+        described = table.loc[table["way"] == "as described", "seconds"].iloc[0]
+        st.markdown(
+            f"**Faster on the same devices: {best['way']}**, {text.duration(best['seconds'])} instead of {text.duration(described)}. "
+            "The goal is the scenario's; a batch beyond B_crit spends its rate on tokens that teach little."
+        )
+    st.table(_ways_shown(table), hide_index=True)
+    with st.container(horizontal=True):
+        for place, row in table[table["way"] != "as described"].iterrows():
+            changes = {f"new_{name}": int(row[name]) for name in ("micro_batch_size", "grad_accum_steps")}
+            st.button(f"Use {row['way'].split(',')[0]}", key=f"way_{place}", on_click=state.change, kwargs=changes)
+
+
+def _ways_shown(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Way": table["way"],

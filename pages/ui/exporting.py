@@ -19,10 +19,11 @@ def new_run(found: ChangeOutlook) -> None:
         label_visibility="collapsed",
     )
     chosen = exports.EXPORTS[kind]
-    written = chosen.write(found.change.new)
+    recipe = found.change.new.rounded()
+    written = chosen.write(recipe)
     st.code(written, language=chosen.language, wrap_lines=True)
     st.download_button(f"Download {chosen.file}", written, chosen.file, "text/plain", on_click="ignore")
-    for sentence in chosen.notes(found.change.new):
+    for sentence in chosen.notes(recipe):
         st.caption(text.plain(sentence))
 
 
