@@ -90,6 +90,11 @@ def learning_rates(scenario: Scenario, run: Outlook, points: int = 121) -> pd.Da
     return pd.DataFrame({"tokens_per_step": sizes} | {name: rate_by(name, scenario, sizes) for name in lr.RULES})
 
 
+def between(low: float, high: float, points: int = 61) -> np.ndarray:
+    """Values that are evenly spread on a logarithmic axis."""
+    return np.geomspace(low, high, points)
+
+
 def rate_by(rule: str, scenario: Scenario, tokens_per_step):
     """Peak learning rate that a rule gives for these batches from the scenario's reference."""
     saturation = getattr(scenario, lr.RULES[rule].saturation) if lr.RULES[rule].saturation else None

@@ -6,7 +6,7 @@ from bsmath import curves, lr, lr_sweep
 from bsmath.change_outlook import usual_rule
 from bsmath.companions import companions
 from pages.charts.lr import rules_figure
-from pages.ui import disagreements, shell, state, tables, text, words
+from pages.ui import disagreements, rate_grid, shell, state, tables, text, words
 
 scenario = state.scenario()
 run = shell.frame(scenario, "pages/learning_rate.py")
@@ -58,6 +58,8 @@ st.table(tables.rules(rates), hide_index=True)
 with st.expander("What each rule rests on, and where it holds"):
     st.markdown(tables.rule_notes())
 shell.view_switches()
+
+rate_grid.section(scenario, run)
 
 st.subheader("What else moves with the batch", anchor=False)
 st.table(tables.companions(companions(scenario, run, suggested)), hide_index=True)

@@ -11,14 +11,15 @@ import numpy as np
 import pandas as pd
 
 from bsmath import sweeps, trainers
-from bsmath.logs import branch, curve_columns, curves, noise, noise_wide, router
+from bsmath.logs import branch, curve_columns, curves, noise, noise_wide, rate_table, router
 from bsmath.logs.branch import BranchLog
 from bsmath.logs.curves import LossCurves
 from bsmath.logs.noise import NoiseLog
 from bsmath.logs.router import RouterLog
+from bsmath.rate_grid import RateGrid
 from bsmath.sweeps import RawTable, Sweep, SweepError, cells, delimited, json_lines, layout, parquet, text
 
-READERS = {"noise": noise, "branch": branch, "router": router, "curves": curves}
+READERS = {"noise": noise, "branch": branch, "router": router, "curves": curves, "grid": rate_table}
 """Kinds by name; the first whose `recognizes` accepts the headers reads the file."""
 IN_DOUBT = {"noise": noise.has_ratio_alone, "router": router.is_long}
 """Kinds whose columns a sweep may have too, and which of their tables are in doubt."""
@@ -27,6 +28,7 @@ NAMES = {
     "branch": "branch measurement",
     "router": "table of router loads",
     "curves": "log of runs",
+    "grid": "grid of learning rates and batches",
 }
 """Kinds in words."""
 MOST_NAMED = 5
@@ -39,7 +41,7 @@ class Log:
 
     kind: str
     """A key of READERS."""
-    record: NoiseLog | BranchLog | RouterLog | LossCurves
+    record: NoiseLog | BranchLog | RouterLog | LossCurves | RateGrid
     """The measurement."""
     comments: tuple[str, ...]
     """Comment lines above the header."""
@@ -116,8 +118,10 @@ def of_table(raw: RawTable, name: str, as_sweep: Callable[[], Sweep] | None = No
     if kind is None:
         return None
     as_sweep = as_sweep or (lambda: sweeps.of_table(raw, name))
+    if kind == "grid":
+        return _results(raw, name, as_sweep)
     if kind == "curves":
-        return _curves(raw, name, as_sweep)
+        return _curves(raw, name, as_sweep) or _results(raw, name, as_sweep)
     if raw.frame.empty:
         raise SweepError(f"{name} must have usable rows below its header line, got none")
     if kind in IN_DOUBT and IN_DOUBT[kind](raw.frame) and _is_sweep(kind, raw, as_sweep):
@@ -160,6 +164,18 @@ def _curves(raw: RawTable, name: str, as_sweep: Callable[[], Sweep]) -> Log | No
             return None
     told = {"problems": _said(raw) + record.problems, "columns": curve_columns.described(raw.frame)}
     return Log(kind="curves", record=replace(record, **told), comments=raw.comments)
+
+
+def _results(raw: RawTable, name: str, as_sweep: Callable[[], Sweep]) -> Log | None:
+    """Final losses over batch and learning rate, in a table that is no sweep; None where they tell no best rates."""
+    if not rate_table.has_columns(list(raw.frame.columns)):
+        return None
+    try:
+        as_sweep()
+    except SweepError:
+        record = rate_table.read(_pointed(raw.frame, raw.decimal), name)
+        return Log(kind="grid", record=record, comments=raw.comments) if record is not None else None
+    return None
 
 
 def _is_sweep(kind: str, raw: RawTable, as_sweep: Callable[[], Sweep]) -> bool:

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from bsmath import loss_curves
-from bsmath.logs import curve_headers, curve_overview, curve_rates, curve_sweep, curve_table, run_rates
+from bsmath.kept import kept
+from bsmath.logs import curve_grid, curve_headers, curve_overview, curve_rates, curve_sweep, curve_table, run_rates
 from bsmath.logs.curve_headers import LOSSES
-from bsmath.logs.kept import kept
 from bsmath.loss_curves import TargetRange
+from bsmath.rate_grid import RateGrid
 from bsmath.sweeps import Column, Question, Sweep, SweepError, columns
 
 LEAST_POINTS = 3
@@ -193,6 +194,11 @@ class LossCurves:
         Its table has the column `resolution` besides [steps]: the distance of the evaluations around the crossing.
         """
         return curve_sweep.sweep(self, target, reading)
+
+    @kept
+    def grid(self, reading: Reading = Reading()) -> RateGrid | None:
+        """The grid of learning rates and batches that the runs are, if they are one (see `curve_grid.grid`)."""
+        return curve_grid.grid(self, reading)
 
     @kept
     def missing(self) -> list[str]:

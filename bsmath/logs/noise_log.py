@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from bsmath import checks, noise_along
-from bsmath.logs.kept import kept
+from bsmath.kept import kept
 from bsmath.noise_estimate import NoiseScaleEstimate, estimate
 
 ALL = "all"

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bsmath import expert_counts
-from bsmath.logs.kept import kept
+from bsmath.kept import kept
 from bsmath.sweeps import SweepError, cells
 
 JOINED = "expert_counts"

@@ -5,10 +5,11 @@ import streamlit as st
 
 from bsmath import intake, sweeps
 from bsmath.measured import Measurement
+from bsmath.outlook import outlook
 from bsmath.scenario import Scenario
 from bsmath.sweeps import Sweep
 from pages.charts.measured import measured_figure
-from pages.ui import crossed, here, loaded, loading, mapping, noise, router, shell, tables, text
+from pages.ui import crossed, here, loaded, loading, mapping, noise, rate_grid, router, shell, tables, text
 
 EXAMPLES = {
     "throughput": "Throughput sweep",
@@ -19,7 +20,7 @@ EXAMPLES = {
     "zhang": "Five published models",
 }
 """Kinds of shipped measurements, and what their buttons say."""
-TITLES = {"noise": "Noise scale", "branch": "Branched run", "router": "Router loads"}
+TITLES = {"noise": "Noise scale", "branch": "Branched run", "router": "Router loads", "grid": "Learning rates"}
 MEGABYTES = sweeps.MAX_BYTES // 10**6
 MEANING_WIDTH = 260
 """Pixels of the column that says what a column was taken for."""
@@ -75,6 +76,9 @@ def logs(scenario: Scenario) -> None:
             noise.chart(one.record, one.record.groups[0])
             noise.problems(one.record)
             shell.link_to("pages/noise_scale.py", "See both parts on the Noise scale page")
+        elif one.kind == "grid":
+            rate_grid.draw(scenario, outlook(scenario), one.record.in_tokens(scenario.seq_len))
+            shell.link_to("pages/learning_rate.py", "See it beside the rules on the Learning rate page")
         elif one.kind == "branch":
             here.branched(scenario, one)
             shell.link_to("pages/critical_batch.py", "See it beside other measurements on the Critical batch page")

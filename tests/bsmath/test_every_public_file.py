@@ -49,7 +49,6 @@ RUNS = {
 REFUSED = {
     "torchtitan_llama3-8b_h200_202506.md": "must have a batch column.*TPS/GPU",
     "torchtitan_llama3_h100_202412.md": "must have a batch column.*TPS/GPU",
-    "martin-marek_lm11m_best_per_batch.csv": "must have a result column.*final loss 'eval_loss'",
     "liukefan821_eval_summary.csv": "must have a batch column.*retained",
     "liukefan821_throughput.csv": "must have a batch column.*tokens_per_s",
     "eleuther_cookbook_transformer.out": "must hold a table with a header line",
@@ -57,6 +56,10 @@ REFUSED = {
     "lucas_metrics.csv": "must have a result column.*final loss",
     "wandb_runs_table_lucas_wandb_export.csv": "must have a result column.*final loss",
 }
+
+
+# Batches and rates, the unit of the batch, the law with the least AICc and the exponent over the whole range.
+GRIDS = {"martin-marek_lm11m_best_per_batch.csv": (7, 7, "sequences", "surge", 0.09)}
 
 
 def read(path: Path):
@@ -87,6 +90,16 @@ def test_a_sweep_has_its_rows_batches_and_kinds_of_results(path):
 def test_a_table_that_is_no_sweep_is_refused_with_what_it_lacks_and_holds(path):
     with pytest.raises(SweepError, match=REFUSED[path.name]):
         read(path)
+
+
+@pytest.mark.parametrize("path", named(GRIDS), ids=lambda path: path.name)
+def test_best_rates_are_a_grid_of_rates(path):
+    found = read(path)
+    batches, rates, unit, law, exponent = GRIDS[path.name]
+    assert found.kind == "grid"
+    table, fit = found.record.table, found.record.fit("")
+    assert (table["tokens_per_step"].nunique(), table["learning_rate"].nunique()) == (batches, rates)
+    assert (found.record.batch_unit, fit.best, round(fit.exponent[0], 2)) == (unit, law, exponent)
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if "mlperf_rcp" in path.parts], ids=lambda path: path.name)

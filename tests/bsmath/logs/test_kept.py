@@ -1,6 +1,6 @@
 from dataclasses import dataclass, field
 
-from bsmath.logs.kept import kept
+from bsmath.kept import kept
 
 
 @dataclass(frozen=True, eq=False)

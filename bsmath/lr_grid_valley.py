@@ -1,0 +1,55 @@
+"""A parabola through the values of the learning rates around the best one of a batch.
+
+Three to five rates, the nearer the heavier: the best one's two neighbors, and what lies within a factor 6 of it. Farther off, a
+public grid of rates a factor 3 apart rises more steeply toward high rates than any parabola.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+MOST_POINTS, REACH = 5, float(np.log(6))
+"""Points of a parabola, and the distance in ln rate at which a point has no weight; the two neighbors always have some."""
+
+
+@dataclass(frozen=True)
+class Valley:
+    """A parabola fitted to the values of one batch, in u = ln rate less that of the best rate."""
+
+    curvature: float
+    """Half the second derivative by u."""
+    vertex: float
+    """u of the least value; infinite, on the side that falls, where the curvature is not positive."""
+    least: float
+    """The value there."""
+    gradient: np.ndarray
+    """Change of the vertex with each value."""
+    points: np.ndarray
+    """Which rates it was fitted to."""
+    squares: float
+    """Squared residuals, relative to the best value."""
+    freedom: float
+    """Degrees of freedom of the squares."""
+
+
+def valley_of(x: np.ndarray, value: np.ndarray) -> Valley | None:
+    """The parabola around the best value; None where that is not enclosed by two rates that did not diverge."""
+    finite = np.flatnonzero(np.isfinite(value))
+    best = int(np.nanargmin(value)) if finite.size else 0
+    if finite.size < 3 or best in (finite[0], finite[-1]):
+        return None
+    place = int(np.searchsorted(finite, best))
+    triple = finite[place - 1 : place + 2]
+    near = finite[np.argsort(np.abs(x[finite] - x[best]), kind="stable")]
+    near = near[(np.abs(x[near] - x[best]) < REACH) & ~np.isin(near, triple)]
+    points = np.sort(np.concatenate([triple, near[: MOST_POINTS - 3]]))
+    u = x[points] - x[best]
+    weight = (1 - (np.abs(u) / max(REACH, 1.3 * np.abs(u).max())) ** 3) ** 3  # tricube
+    design = np.stack([u**2, u, np.ones_like(u)], axis=1)
+    solve = np.linalg.pinv(design * np.sqrt(weight)[:, None]) * np.sqrt(weight)
+    a, b, c = solve @ value[points]
+    left = np.eye(u.size) - design @ solve
+    squares = float(((left @ value[points] / value[best]) ** 2).sum())
+    vertex = -b / (2 * a) if a > 0 else -np.sign(b) * np.inf
+    gradient = -(solve[1] + 2 * vertex * solve[0]) / (2 * a) if a > 0 else np.zeros_like(u)
+    return Valley(a, vertex, c - b**2 / (4 * a) if a > 0 else np.nan, gradient, points, squares, float((left**2).sum()))
