@@ -45,6 +45,9 @@ st.markdown(
     "stays flat. What the larger batch costs in loss does not show here: set the goal to `target` to see it."
 )
 st.markdown(words.first_change(levers(scenario)))
+shell.link_to(
+    "pages/change_batch.py", "More devices, another batch? What must move with it, and the configuration to paste"
+)
 
 start, share = st.columns(2)
 with start:

@@ -5,6 +5,9 @@ from bsmath.outlook import outlook
 from bsmath.recipe import FIELDS as RECIPE_FIELDS
 from bsmath.scenario import FIELDS, Scenario
 
+SAMPLES = {"megatron": "--train-samples"}
+"""Words by which a configuration counts its schedule in samples rather than steps."""
+
 
 def scenario_of(scenario: Scenario, pasted: str) -> tuple[Scenario, list[str]]:
     """The scenario with the run of a configuration, and sentences on what was taken and what could not be.
@@ -22,7 +25,8 @@ def scenario_of(scenario: Scenario, pasted: str) -> tuple[Scenario, list[str]]:
     changes = {name: value for name, value in found.items() if name in FIELDS}
     if "total_tokens" in found:
         changes |= {"token_budget": found["total_tokens"], "goal": "budget"}
-    new = scenario.change(**changes)
+    counted = kind in SAMPLES and SAMPLES[kind] in pasted
+    new = scenario.change(**changes, schedule_unit="tokens" if counted else "steps")
     if "learning_rate" in found:
         new = new.change(reference_tokens_per_step=outlook(new).tokens_per_step)
     label = exports.EXPORTS[kind].label

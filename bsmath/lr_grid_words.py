@@ -44,9 +44,7 @@ def _others(fit) -> str:
 def _exponent(fit) -> str:
     value, low, high = fit.exponent
     ends = fit.points.batch[[0, -1]]
-    return (
-        f"One exponent over {count(ends[0])} to {count(ends[1])} tokens is {value:.2f} ({low:.2f} to {high:.2f})."
-    )
+    return f"One exponent over {count(ends[0])} to {count(ends[1])} tokens is {value:.2f} ({low:.2f} to {high:.2f})."
 
 
 def _falling(fit) -> str:

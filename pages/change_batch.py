@@ -11,6 +11,13 @@ found = change.worked_out(scenario)
 
 if found is not None:
     st.markdown(change.answer(found))
+old_section = st.expander(
+    "The old run: paste its configuration, or type what the sidebar does not hold", **state.section("old_run")
+)
+if old_section.open:
+    with old_section:
+        exporting.paste()
+        change.old_run(scenario)
 change.wanted(scenario)
 if found is None:
     st.stop()
@@ -53,14 +60,6 @@ with st.container(horizontal=True):
         disabled=old == new,
         help="All pages then show the new run; Undo takes it back.",
     )
-
-old_section = st.expander(
-    "The old run: paste its configuration, or type what the sidebar does not hold", **state.section("old_run")
-)
-if old_section.open:
-    with old_section:
-        exporting.paste()
-        change.old_run(scenario)
 
 shell.formula(
     r"\lambda' = \lambda\,k\,\frac{\eta}{\eta'}",

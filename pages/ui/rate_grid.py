@@ -47,7 +47,7 @@ def draw(scenario: Scenario, run: Outlook, grid: RateGrid) -> None:
         group = st.selectbox("Model", grid.groups, key="rate_grid_group")
     fit, optima = grid.fit(group), grid.optima(group)
     fitted = isinstance(fit, GridFit)
-    st.markdown(f"**{text.plain(fit.verdict)}**" if fitted else f"No law is fitted: {text.plain(fit)}.")
+    st.markdown(_answer(fit) if fitted else f"No law is fitted: {text.plain(fit)}.")
     shell.chart(
         heat_figure(
             lr_grid.above_best(grid.of(group)), optima, _lines(fit) if fitted else {}, shell.batch_axis(scenario)
@@ -79,6 +79,11 @@ def draw(scenario: Scenario, run: Outlook, grid: RateGrid) -> None:
         help=f"Reference {text.tokens(changes['reference_tokens_per_step'])}, rate {text.scientific(changes['learning_rate'])}"
         + (f", AdamW saturation batch {text.count(changes['adam_saturation_batch'])}" if "adam_saturation_batch" in changes else ""),
     )  # fmt: skip
+
+
+def _answer(fit: GridFit) -> str:
+    first, rest = text.plain(fit.verdict).split(". ", 1)
+    return f"**{first}.** {rest}"
 
 
 def _lines(fit: GridFit) -> dict[str, tuple]:
