@@ -46,6 +46,19 @@ def loss_average(case: Case) -> Iterator[Check]:
         )
 
 
+def normalization(case: Case) -> Iterator[Check]:
+    old, new = case.change.old.micro_batch_size, case.change.new.micro_batch_size
+    if old == new:
+        return
+    wider = (old / new) ** 0.5
+    yield Check(
+        wrong="Whatever is normalized over a batch now sees another micro-batch",
+        cost=f"batch statistics, contrastive losses and the like come from {new:,} instead of {old:,} sequences, their noise is {wider:.3g} times "
+        "as large; a transformer with layer or RMS normalization has none",
+        remedy="synchronized statistics, or the old micro-batch",
+    )
+
+
 def balance(case: Case) -> Iterator[Check]:
     new = case.change.new
     if case.num_experts <= case.top_k:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bsmath import lr
-from bsmath.change_batch_checks import balance, loss_average, padding
+from bsmath.change_batch_checks import balance, loss_average, normalization, padding
 from bsmath.change_case import Case, Check
 from bsmath.numerals import count, duration, scientific, whole
 
@@ -151,6 +151,6 @@ def short_warmup(case: Case) -> Iterator[Check]:
 
 CHECKS = (
     schedule_in_steps, rate_left, decay_left, padding, loss_average, clipping, beyond, nothing_bought, accumulation,
-    short_warmup, balance,
+    short_warmup, balance, normalization,
 )  # fmt: skip
 """All checks."""

@@ -109,6 +109,17 @@ st.caption(
 )
 st.subheader("Learning-rate rules", anchor=False)
 st.markdown(tables.rule_notes())
+st.subheader("What moves with the batch", anchor=False)
+shell.formula(
+    r"\lambda' = \lambda\,k\,\frac{\eta}{\eta'}",
+    r"\beta' = \beta^{k}",
+    r"\beta' = 1 - k(1-\beta)",
+    r"\epsilon' = \epsilon/\sqrt{k}",
+    r"c' = c\,\sqrt{\frac{1 + B_n/B'}{1 + B_n/B}}",
+    source="k = B'/B in real tokens. Decay: derived, Wang and Aitchison 2024 (arXiv 2405.13698). Half-life of betas: empirical, Marek et al. 2025 "
+    "(2507.07101). The square-root rule's betas and epsilon: derived for small rates, Malladi et al. 2022 (2205.10287). Clip threshold: derived "
+    "from the expected gradient norm. Everything scheduled keeps its tokens, never its steps.",
+)
 st.subheader("Words", anchor=False)
 st.table(glossary.table(), hide_index=True)
 disagreements.section()
@@ -125,6 +136,6 @@ st.markdown(
   micro-batch changes inside a sweep.
 - **More devices** change R and t_fixed together; this version keeps t_fixed where it is.
 - **Padding, loss averaging over micro-batches, sequences counted for tokens, more workers at the same rate**: each breaks the
-  arithmetic without an error message. Count real tokens, average over tokens, and change the rate when B changes.
+  arithmetic without an error message. The Change batch page says which of them apply to a run and what they cost.
 """
 )

@@ -114,6 +114,11 @@ def test_a_warmup_shorter_than_adams_memory_is_named():
     assert not [each for each in said(old) if "warmup ends" in each]  # 40 steps, memory 20
 
 
+def test_another_micro_batch_is_named_for_what_is_normalized_over_it():
+    told = about("normalized over a batch", said(micro_batch_size=2, grad_accum_steps=4))
+    assert "from 2 instead of 8 sequences, their noise is 2 times as large" in told
+
+
 def test_a_balance_loss_per_micro_batch_sees_noise():
     experts = {"num_experts": 256, "top_k": 8}
     told = about("balance loss", said(OLD.change(micro_batch_size=1), beside=experts))

@@ -12,12 +12,16 @@ def mark(*cells: str, headers=HEADERS, separator=";") -> str:
     return marks.decimal(separator, headers, [[cell] for cell in cells])[0]
 
 
-@pytest.mark.parametrize("cell", ["0,164", "1,5", ",5", "1.234,5", "16.384.000", "12345,678", "1,2345", "3,1 s", "-0,5"])
+@pytest.mark.parametrize(
+    "cell", ["0,164", "1,5", ",5", "1.234,5", "16.384.000", "12345,678", "1,2345", "3,1 s", "-0,5"]
+)
 def test_a_cell_with_a_decimal_comma_decides(cell):
     assert mark("7", cell) == ","
 
 
-@pytest.mark.parametrize("cell", ["0.164", "1.5", ".5", "1,234.5", "16,384,000", "12345.678", "1.2345", "3.1 s", "1.5e-4"])
+@pytest.mark.parametrize(
+    "cell", ["0.164", "1.5", ".5", "1,234.5", "16,384,000", "12345.678", "1.2345", "3.1 s", "1.5e-4"]
+)
 def test_a_cell_with_a_decimal_point_decides(cell):
     assert mark("7", cell) == "."
 
