@@ -21,6 +21,7 @@ if old_section.open:
 change.wanted(scenario)
 if found is None:
     st.stop()
+change.tuned_elsewhere(scenario, found)
 
 old, new = found.change.old, found.change.new
 shell.metrics(

@@ -49,6 +49,23 @@ def wanted(scenario: Scenario) -> None:
     )
 
 
+def tuned_elsewhere(scenario: Scenario, found: ChangeOutlook) -> None:
+    """Where the old run's rate comes from, if it was tuned at another batch than its own."""
+    old = found.change.old
+    if old.tokens_per_step == scenario.reference_tokens_per_step:
+        return
+    st.caption(
+        f"The scenario's rate of {text.scientific(scenario.learning_rate)} was tuned at {text.tokens(scenario.reference_tokens_per_step)} per step; "
+        f"the rule takes it to {text.scientific(old.learning_rate)} at the old run's {text.tokens(old.tokens_per_step)}."
+    )
+    st.button(
+        f"No: {text.scientific(scenario.learning_rate)} is the old run's rate",
+        on_click=state.change,
+        kwargs={"reference_tokens_per_step": old.tokens_per_step},
+        help="Makes the old run's batch the reference batch.",
+    )
+
+
 def worked_out(scenario: Scenario) -> ChangeOutlook | None:
     """The change, or a sentence on what in it is out of range."""
     try:

@@ -37,6 +37,17 @@ def test_eight_devices_to_sixty_four_names_settings_costs_and_configuration():
     assert "--global-batch-size 3072" in code and "--lr 0.0007526" in code
 
 
+def test_a_rate_tuned_at_another_batch_is_said_and_can_be_the_old_runs_own():
+    app = opened("pages/change_batch.py", EIGHT)
+    assert (
+        "rate of 3e-4 was tuned at 524k tokens per step; the rule takes it to 3.84e-4 at the old run's 786k tokens"
+        in plain(app)
+    )
+    next(button for button in app.button if button.label == "No: 3e-4 is the old run's rate").click().run()
+    assert "was tuned at" not in plain(app)
+    assert {metric.label: metric.value for metric in app.metric}["Peak rate"] == "3e-4"
+
+
 def test_the_old_batch_on_the_new_devices_is_one_click_away():
     app = opened("pages/change_batch.py", EIGHT | {"new_data_parallel_size": "64"})
     assert "Faster on the same devices: 384 sequences" in plain(app)
