@@ -244,6 +244,14 @@ def beside(one: Measurement, name: str, make):
     return kept[key]
 
 
+def once(name: str, source, make):
+    """What follows from a source alone, made anew only where the source is another."""
+    kept, key = memory()["fits"], ("once", name)
+    if key not in kept or kept[key][0] is not source:
+        kept[key] = (source, make())
+    return kept[key][1]
+
+
 # --- logs
 
 

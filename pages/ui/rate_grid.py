@@ -24,7 +24,7 @@ def found() -> RateGrid | None:
     if runs is not None and (grid := runs.record.grid(runs.reading)) is not None:
         return grid
     one = loaded.sweep()
-    return one and rate_grid.of_sweep(one.table, one.name, one.batch_unit)
+    return one and loaded.once("grid", one, lambda: rate_grid.of_sweep(one.table, one.name, one.batch_unit))
 
 
 def section(scenario: Scenario, run: Outlook) -> None:
