@@ -9,14 +9,22 @@ Changing the batch and changing it back is the identity for each of these, where
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bsmath import change_settings, checks, critical
 from bsmath.change_settings import Rules, Setting, rate_at
-from bsmath.recipe import Recipe
+from bsmath.recipe import RANGES, Recipe
 
 SPLIT = ("micro_batch_size", "grad_accum_steps", "data_parallel_size", "seq_len")
 """Fields by which the batch moves."""
+NAMED = {
+    "weight decay": "weight_decay",
+    "beta 1": "beta1",
+    "beta 2": "beta2",
+    "epsilon": "epsilon",
+    "clip norm": "clip_norm",
+}
+"""Settings beside the rate, and the fields that hold them."""
 LENGTHS = {
     "warmup_tokens": "warmup",
     "decay_tokens": "decay at the end",
@@ -59,7 +67,7 @@ def changed(old: Recipe, split: Mapping[str, int], rules: Rules) -> Change:
         checks.one_of("split", name, SPLIT)
     new = old.change(**split)
     ratio = new.tokens_per_step / old.tokens_per_step
-    rate = rate_at(new.tokens_per_step, old, rules)
+    rate = float(rate_at(new.tokens_per_step, old, rules))
     rate_ratio = rate / old.learning_rate
     settings = [
         change_settings.batch(old, new),
@@ -69,19 +77,28 @@ def changed(old: Recipe, split: Mapping[str, int], rules: Rules) -> Change:
         *change_settings.epsilon(old, ratio, rules),
         *change_settings.clip(old, new, rules),
     ]
+    settings = [_possible(setting) for setting in settings]
     after = {setting.name: setting.after for setting in settings}
     longer = _longer(old, new, rules)
     new = new.change(
         learning_rate=rate,
-        min_learning_rate=old.min_learning_rate * rate_ratio,
-        weight_decay=after["weight decay"],
-        beta1=after.get("beta 1", old.beta1),
-        beta2=after.get("beta 2", old.beta2),
-        epsilon=after.get("epsilon", old.epsilon),
-        clip_norm=after.get("clip norm", old.clip_norm),
-        total_tokens=old.total_tokens * longer,
+        min_learning_rate=min(old.min_learning_rate * rate_ratio, RANGES["min_learning_rate"][1]),
+        total_tokens=min(old.total_tokens * longer, RANGES["total_tokens"][1]),
+        **{field: after[name] for name, field in NAMED.items() if name in after},
     )
     return Change(old=old, new=new, settings=(*settings, *_lengths(old, new, longer)))
+
+
+def _possible(setting: Setting) -> Setting:
+    """The setting within what can be set; what had to be cut is said."""
+    if setting.name not in NAMED:
+        return setting
+    low, high = RANGES[NAMED[setting.name]]
+    value = float(min(max(setting.after, low), high))
+    if value == setting.after:
+        return setting
+    said = f"its rule says {setting.after:.4g}, beyond what can be set: so far apart the rule says nothing"
+    return replace(setting, after=value, reason=said, confidence="weak")
 
 
 def _longer(old: Recipe, new: Recipe, rules: Rules) -> float:

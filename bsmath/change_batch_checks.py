@@ -20,6 +20,7 @@ def padding(case: Case) -> Iterator[Check]:
         cost=f"a run counted in padded tokens ends after {count(new.total_tokens * (1 - share))} real ones instead of "
         f"{count(new.total_tokens)}; the batch is {count(new.tokens_per_step)}, not {count(new.padded_tokens_per_step)} tokens",
         remedy="count real tokens in budget, warmup and batch; pack sequences to have none",
+        caused=False,
     )
 
 
@@ -32,6 +33,7 @@ def loss_average(case: Case) -> Iterator[Check]:
             wrong="The loss is a mean over sequences, not over tokens",
             cost="a token of a sequence half as long as another counts twice as much; losses of runs with other lengths do not compare",
             remedy="divide the sum over all tokens of the step by their number (Megatron: --calculate-per-token-loss)",
+            caused=False,
         )
         return
     parts = new.grad_accum_steps * new.data_parallel_size
@@ -43,6 +45,7 @@ def loss_average(case: Case) -> Iterator[Check]:
             cost="with padding these have unequal numbers of tokens: one with half as many counts each of its tokens twice; a "
             "smaller micro-batch makes them more unequal, so the same data give another gradient",
             remedy="divide the sum over all tokens of the step by their number, across accumulation and replicas",
+            caused=False,
         )
 
 
@@ -56,6 +59,7 @@ def normalization(case: Case) -> Iterator[Check]:
         cost=f"batch statistics, contrastive losses and the like come from {new:,} instead of {old:,} sequences, their noise is {wider:.3g} times "
         "as large; a transformer with layer or RMS normalization has none",
         remedy="synchronized statistics, or the old micro-batch",
+        caused=False,
     )
 
 
@@ -72,6 +76,7 @@ def balance(case: Case) -> Iterator[Check]:
             wrong=f"A balance loss per micro-batch sees loads that differ by {micro:.0%} even under a perfect router",
             cost=f"the router is pushed against sampling noise; over the global batch it would be {whole:.1%}",
             remedy="the balance loss, or the bias update, over the global batch",
+            caused=False,
         )
 
 

@@ -45,3 +45,5 @@ class Check:
     """What it costs, in numbers."""
     remedy: str
     """What to set."""
+    caused: bool = True
+    """Whether it is the change that breaks it; else the run as it is."""

@@ -80,9 +80,10 @@ def decay_left(case: Case) -> Iterator[Check]:
 
 def clipping(case: Case) -> Iterator[Check]:
     old, new = case.change.old, case.change.new
-    if case.gradient_norm is None or old.clip_norm == 0:
+    if not case.gradient_norm or old.clip_norm == 0:
         return
-    ratio = lr.clip_norm_ratio(new.tokens_per_step, old.tokens_per_step, case.rules.noise_scale)
+    scale = case.rules.noise_scale or case.critical_batch_size  # the best guess where none was measured
+    ratio = lr.clip_norm_ratio(new.tokens_per_step, old.tokens_per_step, scale)
     norm = case.gradient_norm * ratio
     share = norm / old.clip_norm
     if share >= ALWAYS:
@@ -91,12 +92,14 @@ def clipping(case: Case) -> Iterator[Check]:
             cost=f"the update is {1 / share:.3g} times as long as the rate says for SGD; Adam divides most of that out again, and "
             "what is left is that batches with large gradients count less",
             remedy=f"a threshold above {norm:.2g}, or none",
+            caused=False,
         )
     if share <= NEVER:
         yield Check(
             wrong=f"Clipping never happens: the gradient norm is expected at {norm:.3g}, the threshold is {old.clip_norm:g}",
             cost=f"only a spike of {1 / share:.3g} times the usual norm is caught",
             remedy=f"a threshold of a few times {norm:.2g}",
+            caused=False,
         )
 
 
@@ -133,6 +136,32 @@ def accumulation(case: Case) -> Iterator[Check]:
         wrong=f"{new.grad_accum_steps:,} micro-batches are accumulated without need",
         cost=f"without accumulation the same devices reach the goal in {duration(case.single_seconds)} instead of {duration(case.new_seconds)}",
         remedy="accumulation 1, and the other settings moved to that batch; more replicas if the batch must stay",
+        caused=False,
+    )
+
+
+def never_falls(case: Case) -> Iterator[Check]:
+    new = case.change.new
+    if new.schedule == "wsd" and new.decay_tokens == 0:
+        yield Check(
+            wrong="The schedule is constant, then decay, and the decay has no length",
+            cost="the rate never falls, and the loss stays above that of a run whose rate does",
+            remedy="a length of the decay, 10 to 20 % of the run (a rule of thumb)",
+            caused=False,
+        )
+
+
+def never_arrives(case: Case) -> Iterator[Check]:
+    new = case.change.new
+    if new.warmup_tokens < new.total_tokens / 2:
+        return
+    share = new.warmup_tokens / new.total_tokens
+    yield Check(
+        wrong="The warmup takes half of the run or more",
+        cost=f"{count(new.warmup_tokens)} of {count(new.total_tokens)} tokens; the rate "
+        + (f"ends at {1 / share:.0%} of its peak" if share > 1 else "is at its peak for the rest alone"),
+        remedy="a shorter warmup",
+        caused=False,
     )
 
 
@@ -146,11 +175,12 @@ def short_warmup(case: Case) -> Iterator[Check]:
             wrong=f"The warmup ends after {whole(steps)} steps, before Adam's second moment has settled ({whole(memory)} steps)",
             cost="the first full-size updates are divided by a noisy estimate: a loss spike, or none (a rule of thumb)",
             remedy=f"a warmup of at least {count(memory * new.tokens_per_step)} tokens, or a smaller beta 2",
+            caused=False,
         )
 
 
 CHECKS = (
     schedule_in_steps, rate_left, decay_left, padding, loss_average, clipping, beyond, nothing_bought, accumulation,
-    short_warmup, balance, normalization,
+    never_falls, never_arrives, short_warmup, balance, normalization,
 )  # fmt: skip
 """All checks."""

@@ -12,7 +12,7 @@ from bsmath.change_settings import Rules
 from bsmath.outlook import Outlook, outlook
 from bsmath.recipe import FIELDS, Recipe
 from bsmath.scenario import FIELDS as SCENARIO_FIELDS
-from bsmath.scenario import Scenario
+from bsmath.scenario import RANGES, Scenario
 
 SHARED = tuple(name for name in FIELDS if name in SCENARIO_FIELDS and name != "learning_rate")
 """Fields that a recipe has from the scenario as they are; its rate is that of the run's own batch."""
@@ -51,7 +51,7 @@ def rules_of(scenario: Scenario) -> Rules:
         rate_rule=rule,
         saturation_batch=getattr(scenario, saturation) if saturation else None,
         beta_rule=scenario.beta_rule,
-        noise_scale=scenario.noise_scale,
+        noise_scale=scenario.noise_scale if scenario.noise_scale != scenario.critical_batch_size else None,
         critical_batch_size=scenario.critical_batch_size if scenario.goal == "target" else None,
     )
 
@@ -127,6 +127,8 @@ def ways(scenario: Scenario) -> pd.DataFrame:
         if tuple(split.values()) in seen:
             continue
         seen.add(tuple(split.values()))
+        if split["grad_accum_steps"] > RANGES["grad_accum_steps"][1]:
+            continue
         run = outlook(scenario.change(**split))
         rows.append(
             {"way": way, "micro_batch_size": split["micro_batch_size"], "grad_accum_steps": split["grad_accum_steps"]}

@@ -19,8 +19,9 @@ class Rules:
     """Its saturation batch where it has one. [tokens]"""
     beta_rule: str = "keep"
     """A key of BETA_RULES."""
-    noise_scale: float = 1e6
-    """Batch at which gradient noise and signal are equal, for the clip threshold. [tokens]"""
+    noise_scale: float | None = None
+    """Batch at which gradient noise and signal are equal, for the clip threshold; None where it is only assumed: the threshold then
+    stays. [tokens]"""
     critical_batch_size: float | None = None
     """B_crit where the new run is to reach the old one's loss; None where both get the same tokens. [tokens]"""
 
@@ -89,7 +90,9 @@ def decay(old: Recipe, ratio: float, rate_ratio: float) -> Setting:
     return Setting(
         name="weight decay",
         before=old.weight_decay,
-        after=lr.weight_decay_keeping_timescale(old.weight_decay, ratio, rate_ratio if coupled else 1),
+        after=lr.weight_decay_keeping_timescale(old.weight_decay, ratio, rate_ratio)
+        if coupled
+        else lr.independent_decay_keeping_timescale(old.weight_decay, ratio),
         rule="same memory in tokens, B/(rate x decay)" if coupled else "same memory in tokens, B/decay",
         reason="the weights forget after as many tokens as before (Wang and Aitchison 2024); too large a batch leaves few steps to forget in",
         status="derived",
@@ -145,15 +148,18 @@ def epsilon(old: Recipe, ratio: float, rules: Rules) -> list[Setting]:
 def clip(old: Recipe, new: Recipe, rules: Rules) -> list[Setting]:
     if old.clip_norm == 0:
         return []
-    scale = lr.clip_norm_ratio(new.tokens_per_step, old.tokens_per_step, rules.noise_scale)
+    known = rules.noise_scale is not None
+    scale = lr.clip_norm_ratio(new.tokens_per_step, old.tokens_per_step, rules.noise_scale) if known else 1.0
     return [
         Setting(
             name="clip norm",
             before=old.clip_norm,
             after=old.clip_norm * scale,
-            rule="the expected gradient norm, sqrt(1 + B_n/B)",
-            reason="clips as often as before, as far as the noise scale is known; many runs keep 1.0 and clip less at a larger batch",
-            status="derived",
-            confidence="weak",
+            rule="the expected gradient norm, sqrt(1 + B_n/B)" if known else "kept",
+            reason="clips as often as before, as far as the noise scale is right (it is often off by 2 to 7 times)"
+            if known
+            else "most runs keep 1.0; with a measured noise scale it would follow the expected gradient norm",
+            status="derived" if known else "rule of thumb",
+            confidence="weak" if known else "fair",
         )
     ]

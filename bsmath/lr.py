@@ -95,9 +95,17 @@ def adamw_timescale_tokens(tokens_per_step, learning_rate, weight_decay):
 def weight_decay_keeping_timescale(weight_decay, batch_ratio, learning_rate_ratio):
     """lambda B_new/B / (eta_new/eta), which keeps B/(eta lambda) in tokens (derived, Wang and Aitchison 2024).
 
-    Decay that is not multiplied by the rate ("independent") takes a learning_rate_ratio of 1.
+    For small eta lambda, as always in practice; decay that is not multiplied by the rate has `independent_decay_keeping_timescale`.
     """
     return weight_decay * batch_ratio / learning_rate_ratio
+
+
+def independent_decay_keeping_timescale(weight_decay, batch_ratio):
+    """1 - (1 - lambda)^(B_new/B): weights that shrink by 1 - lambda a step, whatever the rate, shrink as much per token (derived).
+
+    About lambda B_new/B while that is small, and never beyond 1, at which a step would turn the weights' sign.
+    """
+    return 1 - (1 - weight_decay) ** batch_ratio
 
 
 def beta_keeping_half_life(beta, batch_ratio):

@@ -90,10 +90,10 @@ def answer(found: ChangeOutlook) -> str:
         f"{text.whole(old.steps(old.total_tokens))} steps to {text.whole(new.steps(new.total_tokens))}, "
         f"{text.duration(found.old.seconds)} to {text.duration(found.new.seconds)}.**"
     )
-    if not found.checks:
+    caused = [one for one in found.checks if one.caused]
+    if not caused:
         return f"{said} Nothing that is left as it was breaks silently."
-    first = found.checks[0]
-    return f"{said} Changing nothing else would cost: {text.plain(first.cost)}."
+    return f"{said} Changing nothing else would cost: {text.plain(caused[0].cost)}."
 
 
 def _devices(run) -> str:

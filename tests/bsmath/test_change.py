@@ -32,7 +32,26 @@ def test_decay_keeps_its_memory_in_tokens_under_each_rate():
     }
     assert_allclose(list(decays.values()), [0.4, 0.2, 0.1])
     independent = OLD.change(decay="independent")
-    assert_allclose(changed(independent, {"data_parallel_size": 32}, rules("linear")).new.weight_decay, 0.4)
+    assert_allclose(changed(independent, {"data_parallel_size": 32}, rules("linear")).new.weight_decay, 1 - 0.9**4)
+
+
+def test_decay_by_itself_never_turns_a_weights_sign():
+    new = changed(OLD.change(decay="independent"), {"data_parallel_size": 8 * 50}, rules("linear")).new
+    assert 0.99 < new.weight_decay < 1
+
+
+def test_a_setting_that_its_rule_drives_out_of_range_is_cut_and_said():
+    found = changed(OLD, {"data_parallel_size": 8 * 1000}, rules("constant"))
+    assert found.new.weight_decay == 10
+    said = {setting.name: setting for setting in found.settings}["weight decay"]
+    assert (
+        said.reason == "its rule says 100, beyond what can be set: so far apart the rule says nothing"
+        and said.confidence == "weak"
+    )
+
+
+def test_the_clip_threshold_stays_where_no_noise_scale_is_known():
+    assert changed(OLD, {"data_parallel_size": 64}, rules()).new.clip_norm == 1.0
 
 
 def test_half_life_of_betas_is_kept_in_tokens():

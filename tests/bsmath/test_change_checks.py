@@ -119,6 +119,21 @@ def test_another_micro_batch_is_named_for_what_is_normalized_over_it():
     assert "from 2 instead of 8 sequences, their noise is 2 times as large" in told
 
 
+def test_a_decay_without_a_length_and_a_warmup_without_an_end_are_named():
+    assert "never falls" in about("the decay has no length", said(OLD.change(schedule="wsd")))
+    told = about("half of the run", said(OLD.change(warmup_tokens=4 * 131_072e4)))
+    assert "ends at 25% of its peak" in told
+    assert not [each for each in said() if "half of the run" in each or "no length" in each]
+
+
+def test_only_what_the_change_breaks_is_told_as_caused_by_it():
+    case = Case(
+        change=changed(OLD.change(padding_fraction=0.25), {"data_parallel_size": 64}, RULES), rules=RULES, **BESIDE
+    )
+    caused = {one.wrong.split(" ")[0]: one.caused for one in checks(case)}
+    assert caused["Padding"] is False and caused["The"] is True
+
+
 def test_a_balance_loss_per_micro_batch_sees_noise():
     experts = {"num_experts": 256, "top_k": 8}
     told = about("balance loss", said(OLD.change(micro_batch_size=1), beside=experts))

@@ -67,6 +67,16 @@ def test_ways_name_the_nearest_batches_where_the_old_one_cannot_be_split():
     assert {12 * 2048, 16 * 2048} <= set(table["tokens_per_step"])
 
 
+def test_a_split_that_no_trainer_takes_is_no_way():
+    odd = Scenario(goal="budget", micro_batch_size=1000, grad_accum_steps=100_000, new_micro_batch_size=1)
+    assert len(ways(odd)) >= 1
+
+
+def test_the_clip_threshold_moves_only_with_a_noise_scale_of_its_own():
+    assert change_outlook(EIGHT).change.new.clip_norm == 1.0
+    assert change_outlook(EIGHT.change(noise_scale=5e5)).change.new.clip_norm < 1.0
+
+
 def test_a_setting_out_of_range_is_named():
     low = Scenario(learning_rate=1e-8, rate_rule="linear", data_parallel_size=8, new_data_parallel_size=1)
     with pytest.raises(ValueError, match="learning_rate must be from 1e-08 to 100, got"):

@@ -21,6 +21,8 @@ ODD = [
     {"critical_batch_size": "1e10", "min_steps": "1", "seq_len": "16", "micro_batch_size": "1", "num_experts": "1", "top_k": "1"},
     {"critical_batch_size": "100", "fixed_time": "100", "top_k": "64", "beta1": "0", "weight_decay": "0", "warmup_tokens": "0"},
     {"num_experts": "100000", "top_k": "1", "capacity_factor": "0.1", "expert_parallel_size": "100000", "clip_norm": "0"},
+    {"new_data_parallel_size": "1000000", "new_micro_batch_size": "1", "rate_rule": "surge", "beta_rule": "half_life", "schedule": "wsd", "gradient_norm": "0"},
+    {"goal": "budget", "micro_batch_size": "1000", "grad_accum_steps": "100000", "new_micro_batch_size": "1", "decay": "independent", "loss_average": "micro_batch", "padding_fraction": "0.5", "beta_rule": "malladi"},
     {"num_params": "abc", "mfu": "7", "colour": "red", "x" * 5000: "y" * 5000},
 ]  # fmt: skip
 
