@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize
 
-from bsmath import batch, checks, critical, flops, lr, moe, step_costs, throughput
+from bsmath import batch, checks, critical, expert_load, flops, lr, moe, step_costs, throughput
 from bsmath.outlook import Outlook, seconds_to_goal
 from bsmath.scenario import RANGES, Scenario
 
@@ -104,7 +104,7 @@ def rate_by(rule: str, scenario: Scenario, tokens_per_step):
 
 
 def expert_loads(scenario: Scenario, run: Outlook, points: int = 121) -> pd.DataFrame:
-    """Tokens per expert under uniform routing, from a hundredth of one micro-batch to a hundred times the global batch.
+    """Tokens per expert by the scenario's router, from a hundredth of one micro-batch to a hundred times the global batch.
 
     Returns
     -------
@@ -117,18 +117,24 @@ def expert_loads(scenario: Scenario, run: Outlook, points: int = 121) -> pd.Data
         max(run.smallest_step / 1000, scenario.num_experts / scenario.top_k), 30 * run.tokens_per_step, points
     )
     mean = moe.tokens_per_expert(sizes, *routing)
-    spread = 2 * np.sqrt(moe.expert_load_variance(sizes, *routing))
+    spread = 2 * mean * expert_load.load_cv(scenario, sizes)
     low = np.maximum(mean - spread, mean / 10)
     return pd.DataFrame({"tokens_per_step": sizes, "tokens_per_expert": mean, "low": low, "high": mean + spread})
+
+
+def evenness(scenario: Scenario, routed_tokens: float, skews: tuple[float, ...], points: int = 60) -> pd.DataFrame:
+    """Load CV in percent against the tokens routed together: routed_tokens, `this` (the scenario's router), one column a skew."""
+    sizes = np.geomspace(max(routed_tokens / 1000, 16), routed_tokens * 1000, points)
+    columns = {skew: 100 * expert_load.load_cv(scenario, sizes, skew) for skew in skews}
+    return pd.DataFrame({"routed_tokens": sizes, "this": 100 * expert_load.load_cv(scenario, sizes)} | columns)
 
 
 def dropped_percent(
     scenario: Scenario, routed_tokens: float, factors: tuple[float, ...], points: int = 60
 ) -> pd.DataFrame:
-    """Percent of tokens dropped under uniform routing against the tokens routed together, one column a capacity factor."""
+    """Percent of tokens dropped against the tokens routed together, one column a capacity factor."""
     sizes = np.unique(np.round(np.geomspace(max(routed_tokens / 1000, 16), routed_tokens * 100, points)))
-    routing = scenario.num_experts, scenario.top_k
-    dropped = {factor: 100 * moe.dropped_fraction(sizes, *routing, factor) for factor in factors}
+    dropped = {factor: 100 * expert_load.dropped(scenario, sizes, factor) for factor in factors}
     return pd.DataFrame({"routed_tokens": sizes} | dropped)
 
 

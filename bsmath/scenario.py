@@ -80,6 +80,8 @@ RANGES = {
     "checkpoint_tokens": recipe.RANGES["checkpoint_tokens"],
     "eval_tokens": recipe.RANGES["eval_tokens"],
     "gradient_norm": (0, 1e12),
+    "router_skew": (0, 300),
+    "sequence_correlation": (0, 1),
     "new_micro_batch_size": (1, 1e6),
     "new_grad_accum_steps": (1, 1e6),
     "new_data_parallel_size": (1, 1e6),
@@ -206,6 +208,10 @@ class Scenario:
     """Sequence length after it. [tokens/sequence]"""
     rate_rule: str = "usual"
     """How the rate moves with the batch: a name of `lr.RULES`, or the `usual` one of the optimizer (saturating)."""
+    router_skew: float = 0.0
+    """CV of the experts' true shares, however many tokens are routed together: 0 for a router that is even."""
+    sequence_correlation: float = 0.0
+    """How alike the routing of the tokens of one sequence is: 0 as if they were independent, 1 all the same."""
     beta_rule: str = "keep"
     """How Adam's betas move: `keep`, `half_life` (in tokens) or `malladi` (square-root rule)."""
 

@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from bsmath import curves, moe
-from bsmath.expert_load import expert_load
-from pages.charts.moe import distribution_figure, dropped_figure, load_figure
-from pages.ui import router, shell, state, text, words
+from bsmath import curves, expert_load
+from pages.charts.moe import distribution_figure, dropped_figure, evenness_figure, load_figure
+from pages.ui import experts, router, shell, state, text, words
 
 FACTORS = (1.0, 1.1, 1.25, 2.0)
+SKEWS = {0.0: "even router", 0.1: "skew 0.1 (Mixtral: 0.04-0.25)", 0.3: "skew 0.3", 1.0: "skew 1 (OLMoE: 0.3-1.35)"}
 
 scenario = state.scenario()
 run = shell.frame(scenario, "pages/moe_load.py")
-load = expert_load(scenario, run)
+load = expert_load.expert_load(scenario, run)
 
 st.markdown(words.experts_verdict(scenario, load))
 shell.metrics(
@@ -28,7 +28,7 @@ shell.metrics(
     (
         "Dropped",
         text.percent(load.dropped),
-        f"above {text.count(load.capacity)} tokens (factor {scenario.capacity_factor:g}), if routing is uniform",
+        f"above {text.count(load.capacity)} tokens (factor {scenario.capacity_factor:g})",
     ),
     (
         "Load CV",
@@ -47,10 +47,26 @@ shell.chart(
         shell.batch_axis(scenario),
     ),
     key="load",
-    alt="Mean tokens per expert against tokens routed, with the spread of uniform routing.",
+    alt="Mean tokens per expert against tokens routed, with the spread of the load.",
     table=curve,
 )
 st.markdown(words.matmul(scenario, load))
+
+st.subheader("How uneven, and what is dropped", anchor=False)
+experts.imbalance()
+st.markdown(words.experts_solved(load))
+even = curves.evenness(scenario, load.routed, tuple(SKEWS))
+shell.chart(
+    evenness_figure(even, SKEWS, {"routed_tokens": load.routed, "cv": load.cv_percent}),
+    key="evenness",
+    alt="Coefficient of variation of an expert's load against tokens routed together: it falls with the batch down to the router's skew.",
+    table=even.rename(columns=str),
+)
+st.markdown(
+    "**Sampling noise shrinks with the batch; a skewed router does not.** Below the bend a larger micro-batch or expert-parallel group evens "
+    "loads out; beyond it only a balancing loss or bias can. Measured routers are 10 to 230 times more uneven than sampling: load CV 0.3 to "
+    "1.35 in OLMoE, 0.04 to 0.25 in Mixtral, and a capacity factor of 1.25 dropped 4 to 11 % of tokens in OLMoE on web text."
+)
 
 dropped = curves.dropped_percent(scenario, load.routed, FACTORS)
 shell.chart(
@@ -60,26 +76,25 @@ shell.chart(
     table=dropped.rename(columns=str),
 )
 st.markdown(
-    "**Uniform routing is the best case.** Sampling noise shrinks as more tokens are routed together; a skewed router does not. "
-    "Measured routers are 10 to 230 times more uneven than this: load CV 0.3 to 1.35 in OLMoE, 0.04 to 0.25 in Mixtral, and "
-    "a capacity factor of 1.25 dropped 4 to 11 % of tokens in OLMoE on web text. A larger batch cannot repair that; a "
-    "balancing loss or bias can. Dropless models (DeepSeek-V3, MegaBlocks) have no capacity factor and drop nothing. Teeth at "
-    "the left of the chart are real: capacity is a whole number of tokens."
+    "Dropless models (DeepSeek-V3, MegaBlocks) have no capacity factor and drop nothing. Teeth at the left of the chart are real: capacity is "
+    "a whole number of tokens."
 )
-spread = moe.load_distribution(load.routed, scenario.num_experts, scenario.top_k)
+experts.definitions(scenario, load)
+spread = expert_load.distribution(scenario, load.routed)
 shell.chart(
     distribution_figure(spread, load.capacity, load.group_mean),
     key="distribution",
-    alt="Probability of each expert load under uniform routing, with mean and capacity.",
+    alt="Probability of each expert load, with mean and capacity.",
     table=spread,
 )
 shell.view_switches()
-router.section()
+router.section(scenario, load.routed)
 shell.formula(
     r"X \sim Binomial(M, k/E)",
     r"CV = \sqrt{\frac{1-p}{Mp}}",
     r"f = \frac{E[\max(X - C,\, 0)]}{Mp}",
     r"C = \lceil CF \cdot Mk/E \rceil",
-    source="Derived, exact under uniform routing. M tokens are routed together (micro-batch x expert-parallel group), not the global "
+    r"CV^2 \approx skew^2 + \frac{E-1}{Mk}",
+    source="Derived, exact under uniform routing; with a skew, shares drawn from a Dirichlet distribution. M tokens are routed together (micro-batch x expert-parallel group), not the global "
     "batch. Capacity as in Switch (Fedus et al. 2021) and Megatron-LM. Measured loads: public OLMoE and Mixtral counts.",
 )

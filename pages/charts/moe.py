@@ -10,7 +10,7 @@ from pages.charts.theme import BatchAxis
 
 
 def load_figure(curve: pd.DataFrame, run: dict, matmul: float, marks, batch_axis: BatchAxis) -> go.Figure:
-    """Mean tokens per expert against the batch, with two standard deviations of the load under uniform routing.
+    """Mean tokens per expert against the batch, with two standard deviations of the load.
 
     `curve` holds tokens_per_step [tokens], tokens_per_expert, low and high [tokens]; `matmul` is the load above which an
     expert's matmul can be compute-bound.
@@ -47,6 +47,25 @@ def dropped_figure(curve: pd.DataFrame, factors: tuple[float, ...], run: dict) -
     x = theme.axis("Tokens routed together [tokens]", "log", ends)
     y = theme.axis("Dropped tokens [%]", "linear", (-0.03 * top, 1.1 * top))
     return go.Figure({"data": drawn, "layout": theme.layout(x, y)})
+
+
+def evenness_figure(curve: pd.DataFrame, labels: dict, run: dict) -> go.Figure:
+    """Load CV against the tokens routed together: it falls with the batch down to the router's skew, and no further.
+
+    `curve` holds routed_tokens [tokens], `this` and one column of percent for each key of `labels`; `run` routed_tokens and cv.
+    """
+    x = curve["routed_tokens"]
+    colors = (theme.BLUE, theme.GREEN, theme.PURPLE, theme.RED)
+    drawn = [
+        theme.line(label, x, curve[column], color, "% CV", dash="dot", width=1.5)
+        for (column, label), color in zip(labels.items(), colors, strict=False)
+    ]
+    drawn.append(theme.line("this router", x, curve["this"], theme.GRAY, "% CV"))
+    drawn.append(theme.this_run(run["routed_tokens"], run["cv"], "% CV"))
+    axes = theme.axis("Tokens routed together [tokens]", "log", (x.iloc[0], x.iloc[-1]))
+    return go.Figure(
+        {"data": drawn, "layout": theme.layout(axes, theme.axis("Load CV [%]", "log", theme.reach(drawn, "y")))}
+    )
 
 
 def router_figure(loads: pd.DataFrame) -> go.Figure:

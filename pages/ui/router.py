@@ -4,8 +4,9 @@ import pandas as pd
 import streamlit as st
 
 from bsmath.logs import Log
+from bsmath.scenario import Scenario
 from pages.charts.moe import router_figure
-from pages.ui import here, loaded, shell, text
+from pages.ui import experts, here, loaded, shell, text
 
 FACTORS = (1.0, 1.25, 2.0)
 MARKED = 1.25
@@ -14,7 +15,7 @@ DRAWN, NAMED, LISTED = 8, 4, 100
 """Settings in the chart, in the sentence and in the table, at most."""
 
 
-def section() -> None:
+def section(scenario: Scenario, routed_tokens: float) -> None:
     """On the MoE page: what a real router does."""
     one = loaded.log("router")
     st.subheader("Measured here" if loaded.is_shipped(one) else "Measured by you", anchor=False)
@@ -24,6 +25,7 @@ def section() -> None:
     if details.open:
         with details:
             loads(one)
+            experts.measured(scenario, one, routed_tokens)
 
 
 def loads(one: Log) -> None:

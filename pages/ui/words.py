@@ -3,7 +3,7 @@
 import pandas as pd
 
 from bsmath import critical, presets
-from bsmath.expert_load import ExpertLoad
+from bsmath.expert_load import WANTED_CV, WANTED_DROP, ExpertLoad
 from bsmath.levers import Lever
 from bsmath.outlook import Outlook
 from bsmath.scenario import Scenario
@@ -148,32 +148,55 @@ def rate_advice(scenario: Scenario, run: Outlook, table: pd.DataFrame, suggested
 
 
 def experts_verdict(scenario: Scenario, load: ExpertLoad) -> str:
-    """Whether the experts get enough tokens, in one or two sentences."""
+    """Whether the batch is too small for the experts, in a few sentences."""
+    if scenario.num_experts == scenario.top_k:
+        return "**Every token goes to every expert**: nothing is routed, so no load is uneven and nothing is dropped."
     dense = "The scenario's model is dense; this is what an expert layer would see. " * (
         scenario.active_params == scenario.num_params
     )
-    if scenario.num_experts == scenario.top_k:
-        return "**Every token goes to every expert**: nothing is routed, so no load is uneven and nothing is dropped."
     starved = f"; about {text.count(load.idle)} of {scenario.num_experts} experts get none" if load.idle >= 0.05 else ""
-    return (
+    router = f"a router of skew {load.skew:g}" if load.skew else "uniform routing"
+    said = (
         f"**Each expert gets about {text.count(load.group_mean)} tokens of those routed together{starved}**, give or take "
-        f"{text.percent(load.cv)}. With uniform routing a capacity factor of {scenario.capacity_factor:g} drops "
-        f"{text.percent(load.dropped)} of them; real routers drop more. {dense}"
+        f"{text.percent(load.cv)}. With {router} a capacity factor of {scenario.capacity_factor:g} drops {text.percent(load.dropped)} of them"
+        f"{'' if load.skew else '; real routers drop more'}. {dense}"
+    )
+    first, _, rest = load.answer.partition(". ")
+    return f"**{first}.** {rest} {said.replace('**', '')}" if load.answer else said
+
+
+def experts_solved(load: ExpertLoad) -> str:
+    """What capacity factor and what batch would be enough."""
+    batch = (
+        f"and a load CV of {text.percent(WANTED_CV)} needs {text.tokens(load.tokens_for_cv)} routed together"
+        if load.tokens_for_cv < float("inf")
+        else f"and no batch brings the load CV down to {text.percent(WANTED_CV)}: the router's own skew is {text.percent(load.skew)}"
+    )
+    return (
+        f"To drop at most {text.percent(WANTED_DROP)} takes a capacity factor of **{load.least_factor:.3g}**, {batch}."
     )
 
 
 def matmul(scenario: Scenario, load: ExpertLoad) -> str:
-    """Whether an expert's matmul can be compute-bound."""
+    """Whether an expert's matmul can be compute-bound, and what it costs where not."""
     if not load.matmul:
         return "A typed peak has no memory bandwidth, so whether an expert's matmul is compute-bound cannot be said."
     enough = load.group_mean >= load.matmul
+    known = load.slowdown == load.slowdown
     return (
-        f"An expert's matmul needs at least {text.count(load.matmul)} tokens to be compute-bound on this accelerator (peak over "
-        f"memory bandwidth; more with small experts). A micro-batch gives it {text.count(load.group_mean)}: "
+        f"An expert's matmul needs at least {text.count(load.matmul)} tokens to be compute-bound on this accelerator"
+        f"{'' if known else ' (peak over memory bandwidth; more with small experts)'}. A micro-batch gives it "
+        f"{text.count(load.group_mean)}: "
         + (
             "enough."
             if enough
             else "**memory-bound**, so a larger micro-batch or expert-parallel group would raise MFU."
+        )
+        + (
+            f" By the roofline, padded to capacity, the experts' matmuls take {text.times(load.slowdown)} the time of their useful FLOPs at "
+            "the peak; all-to-all and kernels come on top. A measured MFU holds this already."
+            if known
+            else " With a model's dimensions (Overview, or Throughput) this is exact."
         )
     )
 

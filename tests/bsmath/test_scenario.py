@@ -19,6 +19,7 @@ VERSION_1 = {
     "min_learning_rate": 0.0, "decay": "coupled", "epsilon": 1e-8, "schedule": "cosine", "decay_tokens": 0.0, "schedule_unit": "steps",
     "checkpoint_tokens": 0.0, "eval_tokens": 0.0, "loss_average": "token", "gradient_norm": None, "new_micro_batch_size": 48,
     "new_grad_accum_steps": 1, "new_data_parallel_size": 1, "new_seq_len": 2048, "rate_rule": "usual", "beta_rule": "keep",
+    "router_skew": 0.0, "sequence_correlation": 0.0,
 }  # fmt: skip
 
 

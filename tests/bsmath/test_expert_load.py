@@ -1,0 +1,108 @@
+"""The loads of a scenario's experts: uniform, skewed, and with alike tokens; what would be enough; presets."""
+
+import math
+import re
+
+import pytest
+from numpy.testing import assert_allclose
+
+from bsmath import curves, expert_load, model_shape, moe, presets
+from bsmath.outlook import outlook
+from bsmath.scenario import Scenario
+
+DEEP = Scenario(micro_batch_size=1, seq_len=4096, num_experts=256, top_k=8)
+
+
+def load(scenario: Scenario) -> expert_load.ExpertLoad:
+    return expert_load.expert_load(scenario, outlook(scenario))
+
+
+def skewed(concentration: float) -> Scenario:
+    """The scenario whose skew is that of a Dirichlet concentration a per expert."""
+    return DEEP.change(router_skew=math.sqrt(255 / (256 * concentration + 1)))
+
+
+def test_an_even_router_is_the_exact_uniform_one():
+    found = load(DEEP)
+    assert_allclose([found.cv, found.uniform_cv, found.dropped], [0.08700, 0.08700, 0.00007592], rtol=1e-4)
+    assert found.dropped == moe.dropped_fraction(4096, 256, 8, 1.25)
+
+
+@pytest.mark.parametrize("concentration, dropped", [(1, 0.2870), (10, 0.04874), (50, 0.006377), (1000, 0.000164)])
+def test_a_skewed_router_drops_what_the_dirichlet_multinomial_says(concentration, dropped):
+    found = load(skewed(concentration))
+    assert_allclose(found.dropped, dropped, rtol=5e-3)
+    assert found.cv > found.skew and found.tokens_for_cv == (math.inf if found.skew > 0.1 else found.tokens_for_cv)
+
+
+def test_a_larger_micro_batch_cannot_even_out_a_skewed_router():
+    small, large = (load(skewed(10).change(micro_batch_size=size)) for size in (1, 1000))
+    assert large.uniform_cv < small.uniform_cv / 30
+    assert_allclose(large.cv, large.skew, rtol=1e-3)
+    assert large.dropped > 0.9 * small.dropped
+
+
+def test_alike_tokens_count_as_fewer():
+    alike = load(DEEP.change(sequence_correlation=0.01))
+    assert_allclose(alike.cv, 0.08700 * math.sqrt(1 + 4095 * 0.01), rtol=1e-4)
+    assert alike.dropped > 100 * load(DEEP).dropped
+    both = load(skewed(10).change(sequence_correlation=0.01))
+    assert both.cv > max(alike.cv, load(skewed(10)).cv)
+
+
+def test_the_least_capacity_factor_drops_what_is_wanted():
+    for scenario in (DEEP, skewed(10)):
+        found = load(scenario)
+        assert load(scenario.change(capacity_factor=found.least_factor)).dropped <= expert_load.WANTED_DROP * (1 + 1e-9)
+        assert load(scenario.change(capacity_factor=found.least_factor - 2 / 128)).dropped > expert_load.WANTED_DROP
+
+
+def test_a_skew_beyond_one_expert_is_cut():
+    assert load(Scenario(num_experts=4, top_k=1, router_skew=300)).skew == pytest.approx(0.999 * math.sqrt(3))
+    assert load(Scenario(num_experts=1, top_k=1, router_skew=3)).cv == 0
+
+
+@pytest.mark.parametrize(
+    "name, replicas, said",
+    [
+        (
+            "deepseek_v3",
+            15_360,
+            "each expert 128 on average, below the 362 from which .* In a whole step each expert sees 1.97M: not too small",
+        ),
+        (
+            "mixtral_8x7b",
+            256,
+            "each expert 1,024 on average, enough for a compute-bound matmul on this accelerator .from 325",
+        ),
+        (
+            "olmoe_1b_7b",
+            1024,
+            "each expert 512 on average, below the 520 from which .* In a whole step each expert sees 524k: not too small",
+        ),
+    ],
+)
+def test_whether_the_batch_is_too_small_for_the_experts_of_known_models(name, replicas, said):
+    fields = model_shape.fields_of(presets.models()[name].architecture)
+    own = {
+        "architecture": name,
+        "accelerator": "h100_sxm",
+        "micro_batch_size": 1,
+        "seq_len": 4096,
+        "data_parallel_size": replicas,
+    }
+    found = load(Scenario().change(**fields | own))
+    assert re.search(said, found.answer) and found.slowdown >= 1.25
+
+
+def test_the_cv_falls_to_the_skew_and_no_further():
+    table = curves.evenness(skewed(10), 4096, (0.0, 0.3))
+    assert table["this"].is_monotonic_decreasing and table[0.0].is_monotonic_decreasing
+    assert_allclose(table["this"].iloc[-1], 100 * load(skewed(10)).skew, rtol=1e-3)
+    assert_allclose(table[0.0] / 100, moe.expert_load_cv(table["routed_tokens"], 256, 8))
+
+
+def test_the_distribution_widens_with_the_skew():
+    even, skew = (expert_load.distribution(scenario, 4096) for scenario in (DEEP, skewed(10)))
+    assert skew["load"].max() > even["load"].max()
+    assert_allclose(even["probability"].sum(), 1, atol=1e-3)
