@@ -16,6 +16,8 @@ from bsmath.scenario import Scenario
 
 WANTED_DROP, WANTED_CV = 0.01, 0.1
 """Drop rate and load CV for which the least capacity factor and the least batch are told. Conventions."""
+UNKNOWN = {"slowdown": float("nan"), "step_slowdown": float("nan")}
+"""What the roofline says where a model's dimensions or a device's bandwidth are not known."""
 LARGEST_SKEW = 0.999
 """Share of sqrt(E - 1), all tokens to one expert, that a skew may reach."""
 
@@ -54,6 +56,10 @@ class ExpertLoad:
     """Whether the batch is too small for the experts' matmuls and gradients, where the dimensions are known; else empty."""
     slowdown: float
     """Time of the experts' matmuls over that at the peak, by the roofline and padding to capacity; nan where not known."""
+    step_slowdown: float
+    """The same for the compute of a whole step, in which the experts have their share; nan where not known."""
+    zipf: float
+    """Exponent of the Zipf law of expert popularity that is as uneven as the skew."""
 
     @property
     def cv_percent(self) -> float:
@@ -134,6 +140,7 @@ def expert_load(scenario: Scenario, run: Outlook) -> ExpertLoad:
         capacity=capacity,
         dropped=share,
         least_factor=float(moe_solve.least_capacity_factor(WANTED_DROP, alone, *routing, skew)),
+        zipf=moe_imbalance.zipf_exponent(scenario.num_experts, skew),
         tokens_for_cv=float(moe_solve.min_routed_tokens_for_cv(WANTED_CV, *routing, skew)),
         **_matmul(scenario, run, routed, moe_matmul.capacity_padding(capacity, routed, *routing, share)),
     )
@@ -143,14 +150,16 @@ def _matmul(scenario: Scenario, run: Outlook, routed: int, padding: float) -> di
     """What of ExpertLoad depends on the accelerator and the dimensions."""
     device, found = presets.hardware().get(scenario.accelerator), experts_of(scenario)
     if device is None:
-        return {"matmul": 0.0, "answer": "", "slowdown": float("nan")}
+        return {"matmul": 0.0, "answer": ""} | UNKNOWN
     balance = roofline.machine_balance(scenario.peak_flops, device.memory_bandwidth)
     if found is None:
-        return {"matmul": balance, "answer": "", "slowdown": float("nan")}
+        return {"matmul": balance, "answer": ""} | UNKNOWN
     sizes = found.hidden_size, found.expert_ffn_size
     routing = scenario.num_experts, scenario.top_k
+    slowdown = float(moe_matmul.expert_slowdown(routed, *routing, *sizes, balance, max(padding, 1.0)))
     return {
         "matmul": float(roofline.compute_bound_tokens(balance, *sizes)),
         "answer": moe_matmul.answer(routed, run.padded_tokens_per_step, *routing, *sizes, balance),
-        "slowdown": float(moe_matmul.expert_slowdown(routed, *routing, *sizes, balance, max(padding, 1.0))),
+        "slowdown": slowdown,
+        "step_slowdown": float(moe_matmul.step_slowdown(slowdown, moe_matmul.expert_share(found, scenario.seq_len))),
     }

@@ -16,10 +16,13 @@ where skew^2 is well above 1/(tokens per expert). A share above 1/k, more than e
 
 import numpy as np
 import pandas as pd
+from scipy import optimize
 from scipy.special import betainc
 
 from bsmath import moe, moe_polya
 
+MOST_EXPONENT = 60.0
+"""Largest Zipf exponent that is searched: the second expert then gets 1e-18 of the first."""
 EVEN = 1e9
 """Concentration of all experts over the picks from which a skew is not told from none, for skews as small as 0."""
 
@@ -108,6 +111,13 @@ def zipf_shares(num_experts: int, exponent: float) -> np.ndarray:
 def zipf_skew(num_experts: int, exponent: float) -> float:
     """CV of Zipf shares, the skew of the Dirichlet shares that are as uneven."""
     return float(num_experts * zipf_shares(num_experts, exponent).std())
+
+
+def zipf_exponent(num_experts: int, skew: float) -> float:
+    """Exponent of the Zipf shares that are as uneven; `skew` below sqrt(E - 1)."""
+    if skew == 0:
+        return 0.0
+    return float(optimize.brentq(lambda exponent: zipf_skew(num_experts, exponent) - skew, 0, MOST_EXPONENT))
 
 
 def zipf_dropped_limit(num_experts: int, capacity_factor, exponent: float):

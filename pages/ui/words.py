@@ -194,7 +194,8 @@ def matmul(scenario: Scenario, load: ExpertLoad) -> str:
         )
         + (
             f" By the roofline, padded to capacity, the experts' matmuls take {text.times(load.slowdown)} the time of their useful FLOPs at "
-            "the peak; all-to-all and kernels come on top. A measured MFU holds this already."
+            f"the peak, and the compute of a whole step {text.times(load.step_slowdown)}: as much tok/s is lost, before all-to-all and kernels. A "
+            "measured MFU holds this already."
             if known
             else " With a model's dimensions (Overview, or Throughput) this is exact."
         )

@@ -205,3 +205,9 @@ def test_simulated_zipf_routing_agrees():
     dropped = np.maximum(loads - moe.expert_capacity(250, 16, 2, 1.25), 0).sum(axis=1) / 500
     expected = moe_imbalance.zipf_dropped_fraction(250, 16, 2, 1.25, 0.5)
     assert abs(dropped.mean() - expected) <= 5 * dropped.std() / np.sqrt(4000)
+
+
+@pytest.mark.parametrize("exponent", [0.2, 1.0, 3.0])
+def test_the_exponent_of_a_zipf_law_is_found_by_its_skew(exponent):
+    assert_allclose(moe_imbalance.zipf_exponent(64, moe_imbalance.zipf_skew(64, exponent)), exponent)
+    assert moe_imbalance.zipf_exponent(64, 0) == 0
