@@ -1,8 +1,9 @@
 """Recipes as the configuration of trainers that people use, and such configurations as recipes; one module a trainer.
 
 `write` gives the text of a recipe, `notes` what it means and leaves out, `read` the fields that a text says. A new
-trainer is one module with these, LABEL, FILE, LANGUAGE and KEYS (words that mark its texts), and one row of EXPORTS.
-Text is only parsed, never run.
+trainer is one module with these, LABEL, FILE, LANGUAGE, KEYS (words that mark its texts) and DEFAULTS, and one row of
+EXPORTS. DEFAULTS are what the trainer's own source sets where a text says nothing: fields of a Recipe, and lengths in
+steps by names such as warmup_steps. Text is only parsed, never run.
 """
 
 import re
@@ -81,23 +82,37 @@ EXPORTS: dict[str, Export] = {
 
 def find(text: str) -> str | None:
     """Key of the trainer with most of its words in the text; None where no trainer has any."""
+    return next(iter(_candidates(text)), None)
+
+
+def _candidates(text: str) -> list[str]:
+    """Trainers with any of their words in the text, the one with most of them first."""
     words = {
         "--" + word[2:].replace("_", "-") if word.startswith("--") else word for word in _WORD.findall(_limited(text))
     }
     words |= {word[2:].replace("-", "_") for word in words if word.startswith("--")}  # HF's and nanoGPT's as flags
     counts = {name: len(words & export.keys) for name, export in EXPORTS.items()}
-    best = max(counts, key=counts.get)
-    return best if counts[best] else None
+    return sorted((name for name in counts if counts[name]), key=lambda name: -counts[name])
 
 
 def read_any(text: str, known: Mapping | None = None) -> tuple[str, Read]:
-    """Key of the trainer and what its text says; a ValueError with one sentence where there is nothing to read."""
-    name = find(text)
-    if name is None:
-        labels = ", ".join(export.label for export in EXPORTS.values())
-        raise ValueError(f"text must be a configuration of {labels}, got one without any of their settings")
-    found = EXPORTS[name].read(text, known)
-    if not found.fields:
+    """Key of the trainer and what its text says; a ValueError with one sentence where there is nothing to read.
+
+    The trainers are tried in the order of the words that they have in the text, until one reads a field.
+    """
+    failures = []
+    for name in _candidates(text):
+        try:
+            found = EXPORTS[name].read(text, known)
+        except ValueError as error:
+            failures.append(error)
+            continue
+        if found.fields:
+            return name, found
         why = f" ({found.said[0]})" if found.said else ""
-        raise ValueError(f"text must hold a setting of a recipe, got a {EXPORTS[name].label} text without one{why}")
-    return name, found
+        message = f"text must hold a setting of a recipe, got a {EXPORTS[name].label} text without one{why}"
+        failures.append(ValueError(message))
+    if failures:
+        raise failures[0]
+    labels = ", ".join(export.label for export in EXPORTS.values())
+    raise ValueError(f"text must be a configuration of {labels}, got one without any of their settings")

@@ -21,6 +21,15 @@ PLAIN = {
     "train_micro_batch_size_per_gpu": "micro_batch_size", "gradient_accumulation_steps": "grad_accum_steps",
     "gradient_clipping": "clip_norm",
 }  # fmt: skip
+ADAM = {
+    "learning_rate": 1e-3, "weight_decay": 0.0, "decay": "coupled", "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8,
+}  # fmt: skip
+"""What its Adam (ops/adam/fused_adam.py) sets."""
+DEFAULTS = {"grad_accum_steps": 1, **ADAM}
+"""Its own defaults: accumulation where no train_batch_size is given, the rest for Adam and AdamW alone. Its documentation
+and its code disagree on the clipping."""
+WARMUP_STEPS, WARMUP_MAX, COSINE_FLOOR = 1000, 1e-3, 1e-4
+"""The warmup, the peak and the last rate over the peak that its schedulers set."""
 SCHEDULES = {"warmuplr": "constant", "warmupdecaylr": "linear", "warmupcosinelr": "cosine"}
 
 
@@ -71,7 +80,8 @@ def read(text: str, known: Mapping | None = None) -> Read:
         config = None
     if not isinstance(config, dict):
         raise ValueError("the text must be a JSON object, got something else")
-    draft = Draft(known)
+    draft = Draft(known, DEFAULTS)
+    draft.forget(*(["grad_accum_steps"] if "train_batch_size" in config else []))
     for key, name in PLAIN.items():
         draft.put(name, config.get(key), key)
     _read_optimizer(draft, *_part(config, "optimizer"))
@@ -90,6 +100,8 @@ def _read_optimizer(draft: Draft, kind, params: dict) -> None:
     coupled_l2 = isinstance(kind, str) and kind.lower() == "adam" and params.get("adam_w_mode") is False
     words = {"adamw": "adamw", "sgd": "sgd"} if coupled_l2 else {"adam": "adamw", "adamw": "adamw", "sgd": "sgd"}
     draft.word("optimizer", kind, words, "optimizer.type")
+    if draft.fields.get("optimizer") != "adamw" or params.get("torch_adam"):
+        draft.forget(*ADAM)
     for key, name in {
         "lr": "learning_rate",
         "eps": "epsilon",
@@ -98,6 +110,7 @@ def _read_optimizer(draft: Draft, kind, params: dict) -> None:
     }.items():
         draft.put(name, params.get(key), f"optimizer.params.{key}")
     betas = params.get("betas")
+    draft.stated |= {"beta1", "beta2"} if betas is not None else set()
     if isinstance(betas, list) and len(betas) == 2:
         draft.put("beta1", betas[0], "optimizer.params.betas")
         draft.put("beta2", betas[1], "optimizer.params.betas")
@@ -109,6 +122,7 @@ def _read_scheduler(draft: Draft, kind, params: dict) -> None:
     draft.word("schedule", kind, SCHEDULES, "scheduler.type")
     draft.length("total_tokens", params.get("total_num_steps"), "steps", "scheduler.params.total_num_steps")
     draft.length("warmup_tokens", params.get("warmup_num_steps"), "steps", "scheduler.params.warmup_num_steps")
+    _default_lengths(draft, params)
     if draft.fields.get("schedule") == "cosine":
         draft.share("min_learning_rate", params.get("cos_min_ratio"), "learning_rate", "scheduler.params.cos_min_ratio")
     elif draft.fields.get("schedule") in ("linear", "constant"):
@@ -117,6 +131,21 @@ def _read_scheduler(draft: Draft, kind, params: dict) -> None:
         draft.put("min_learning_rate", params.get("warmup_min_lr"), "scheduler.params.warmup_min_lr")
     if kind in ("WarmupLR", "WarmupDecayLR", "WarmupCosineLR") and params.get("warmup_type") != "linear":
         draft.say("The warmup is logarithmic, DeepSpeed's default; a recipe's is linear.")
+
+
+def _default_lengths(draft: Draft, params: dict) -> None:
+    shape = draft.fields.get("schedule")
+    if shape in ("linear", "constant") and "warmup_max_lr" not in params and "learning_rate" in draft.fields:
+        draft.say(f"Without warmup_max_lr the scheduler's own rate is {WARMUP_MAX}, whatever the optimizer's lr.")
+    with draft.assume():
+        if shape:
+            draft.length("warmup_tokens", WARMUP_STEPS, "steps", "warmup_num_steps")
+        if shape == "cosine" and "cos_min_ratio" not in params:
+            draft.share("min_learning_rate", COSINE_FLOOR, "learning_rate", "cos_min_ratio")
+        if shape == "linear":
+            draft.set("min_learning_rate", 0.0)
+        if shape in ("linear", "constant"):
+            draft.set("learning_rate", WARMUP_MAX)
 
 
 def notes(recipe: Recipe) -> tuple[str, ...]:

@@ -1,38 +1,43 @@
 """Hugging Face Trainer: TrainingArguments in Python; read from Python, JSON, `key: value` lines and command lines too.
 
 Lengths are optimizer ("update") steps, the batch is sequences per device. Sequence length and number of devices are
-not among the arguments. Source: transformers/training_args.py, optimization.py (schedules and their kwargs).
+not among the arguments; they are read from a script's own and from its launcher. Source: transformers/training_args.py,
+optimization.py (schedules and their kwargs).
 """
 
 import json
-import re
 from collections.abc import Mapping
 
-from bsmath.exports import flags, pysource, wording
-from bsmath.exports.draft import UNREAD, Draft, Read, plain
+from bsmath.exports import flags, wording
+from bsmath.exports.draft import Draft, Read
+from bsmath.exports.hf_settings import LENGTHS, PLAIN, settings
+from bsmath.exports.values import plain
 from bsmath.recipe import Recipe
 
 LABEL, FILE, LANGUAGE = "Hugging Face Trainer", "training_arguments.py", "python"
 KEYS = {
     "TrainingArguments", "per_device_train_batch_size", "lr_scheduler_type", "lr_scheduler_kwargs", "adam_beta1",
     "adam_beta2", "adam_epsilon", "max_grad_norm", "num_train_epochs", "average_tokens_across_devices", "warmup_ratio",
-    "save_strategy", "eval_strategy",
+    "save_strategy", "eval_strategy", "max_train_steps", "num_warmup_steps",
+    "micro_batch_size", "sequence_len", "cutoff_len", "num_epochs",
 }  # fmt: skip
-PLAIN = {
-    "per_device_train_batch_size": "micro_batch_size", "gradient_accumulation_steps": "grad_accum_steps",
-    "learning_rate": "learning_rate", "weight_decay": "weight_decay", "adam_beta1": "beta1", "adam_beta2": "beta2",
-    "adam_epsilon": "epsilon", "max_grad_norm": "clip_norm",
+DEFAULTS = {
+    "micro_batch_size": 8, "grad_accum_steps": 1, "learning_rate": 5e-5, "optimizer": "adamw", "weight_decay": 0.0,
+    "decay": "coupled", "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "clip_norm": 1.0, "schedule": "linear",
+    "warmup_steps": 0, "min_learning_rate": 0.0,
 }  # fmt: skip
-"""Arguments that hold a field in its own unit."""
+"""What TrainingArguments sets; average_tokens_across_devices differs between versions."""
+POLYNOMIAL_END = 1e-7
+"""The last rate of its polynomial schedule."""
 SCHEDULES = {
     "cosine": "cosine", "cosine_with_min_lr": "cosine", "linear": "linear", "polynomial": "linear",
     "constant": "constant", "constant_with_warmup": "constant", "warmup_stable_decay": "wsd",
 }  # fmt: skip
 OPTIMIZERS = {
     "adamw_torch": "adamw", "adamw_torch_fused": "adamw", "adamw_apex_fused": "adamw", "adamw_hf": "adamw",
+    "adamw_8bit": "adamw", "adamw_bnb_8bit": "adamw", "paged_adamw_8bit": "adamw", "paged_adamw_32bit": "adamw",
     "sgd": "sgd",
 }  # fmt: skip
-_LINE = re.compile(r"^[ \t]*['\"]?(\w{1,60})['\"]?[ \t]*:[ \t]*(\S[^#\n]{0,400})", re.MULTILINE)
 
 
 def write(recipe: Recipe) -> str:
@@ -94,12 +99,16 @@ def _intervals(recipe: Recipe) -> list[str]:
 
 def read(text: str, known: Mapping | None = None) -> Read:
     """The recipe of arguments in any of their forms."""
-    found, draft = settings(text), Draft(known)
+    (found, said), draft = settings(text), Draft(known, DEFAULTS)
+    for sentence in said:
+        draft.say(sentence)
     for key, name in PLAIN.items():
         draft.put(name, found.get(key), key)
     draft.word("optimizer", found.get("optim"), OPTIMIZERS, "optim")
-    for key in ("max_length", "max_seq_length"):  # of trl's SFTConfig
+    for key in LENGTHS:
         draft.put("seq_len", found.get(key), key)
+    draft.put("data_parallel_size", flags.world_size(flags.parse(text)), "the launcher's number of processes")
+    _unset(draft, found)
     draft.batch()
     if (steps := found.get("max_steps")) not in (-1, "-1"):
         draft.length("total_tokens", steps, "steps", "max_steps")
@@ -113,23 +122,38 @@ def read(text: str, known: Mapping | None = None) -> Read:
     return draft.done()
 
 
+def _unset(draft: Draft, found: dict) -> None:
+    """Defaults that another program does not share: Axolotl has its own, and scripts without the Trainer do not clip."""
+    if {"micro_batch_size", "sequence_len"} & found.keys():
+        draft.forget("micro_batch_size", "grad_accum_steps", "learning_rate", "optimizer", "schedule", "warmup_tokens")
+    if {"max_train_steps", "num_warmup_steps"} & found.keys():
+        draft.defaults["clip_norm"] = 0.0
+
+
 def _read_schedule(draft: Draft, found: dict) -> None:
     kind, more = found.get("lr_scheduler_type"), found.get("lr_scheduler_kwargs")
     draft.word("schedule", kind, SCHEDULES, "lr_scheduler_type")
     more = {**found, **more} if isinstance(more, dict) else found
     if kind == "polynomial" and plain(more.get("power", 1)) != 1:
         draft.say("The power of the polynomial schedule was left out: a recipe's is linear.")
-    _part(draft, "warmup_tokens", found.get("warmup_steps"), "warmup_steps")
-    if not draft.fields.get("warmup_tokens"):
-        draft.share("warmup_tokens", found.get("warmup_ratio"), "total_tokens", "warmup_ratio")
+    _warmup(draft, found)
     if kind in ("cosine", "linear"):  # both fall to 0
         draft.fields["min_learning_rate"] = 0.0
+    elif kind not in (None, "warmup_stable_decay"):
+        draft.forget(*([] if kind == "polynomial" else ["min_learning_rate"]))
+        draft.defaults |= {"min_learning_rate": POLYNOMIAL_END} if kind == "polynomial" else {}
     for key in ("min_lr", "lr_end"):
         draft.put("min_learning_rate", more.get(key), key)
     for key in ("min_lr_rate", "min_lr_ratio"):
         draft.share("min_learning_rate", more.get(key), "learning_rate", key)
     if draft.fields.get("schedule") == "wsd":
         draft.length("decay_tokens", more.get("num_decay_steps"), "steps", "num_decay_steps")
+
+
+def _warmup(draft: Draft, found: dict) -> None:
+    _part(draft, "warmup_tokens", found.get("warmup_steps"), "warmup_steps")
+    if not draft.fields.get("warmup_tokens"):
+        draft.share("warmup_tokens", found.get("warmup_ratio"), "total_tokens", "warmup_ratio")
 
 
 def _part(draft: Draft, name: str, raw, source: str) -> None:
@@ -141,41 +165,6 @@ def _part(draft: Draft, name: str, raw, source: str) -> None:
         draft.length(name, value, "steps", source)
     else:
         draft.interval(name, value, source)
-
-
-def settings(text: str) -> dict:
-    """Arguments by name, from Python, JSON, a command line or `key: value` lines."""
-    if text.lstrip().startswith("{") and isinstance(found := _json(text), dict):
-        return found
-    words = {name.replace("-", "_"): value for name, value in flags.parse(text).items()}
-    if PLAIN.keys() & words.keys():
-        return words
-    try:
-        found = _python(pysource.parse(text))
-    except ValueError:
-        found = {}
-    return found if PLAIN.keys() & found.keys() or "max_steps" in found else dict(map(_line, _LINE.finditer(text)))
-
-
-def _python(source: pysource.Source) -> dict:
-    found = dict(source.assigned)
-    for call in source.calls:
-        if call.name.endswith(("Arguments", "Config")) or PLAIN.keys() & call.keywords.keys():
-            found |= call.keywords
-    dicts = [value for value in source.assigned.values() if isinstance(value, dict) and PLAIN.keys() & value.keys()]
-    return {key: value for values in (found, *dicts) for key, value in values.items()}
-
-
-def _line(match: re.Match) -> tuple:
-    value = match[2].strip().rstrip(",").strip("'\"")
-    return match[1], _json(value) if value.startswith("{") else value
-
-
-def _json(text: str):
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return UNREAD
 
 
 def notes(recipe: Recipe) -> tuple[str, ...]:

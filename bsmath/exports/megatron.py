@@ -26,6 +26,13 @@ PLAIN = {
     "adam-eps": "epsilon", "clip-grad": "clip_norm",
 }  # fmt: skip
 """Flags that hold a field in its own unit."""
+DEFAULTS = {
+    "grad_accum_steps": 1, "model_parallel_size": 1, "optimizer": "adamw", "weight_decay": 0.01, "decay": "coupled",
+    "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "clip_norm": 1.0, "schedule": "linear", "warmup_steps": 0,
+    "min_learning_rate": 0.0, "loss_average": "micro_batch",
+}  # fmt: skip
+"""What its parser sets (core/optimizer/optimizer_config.py, training/config/training_config.py); without a global batch,
+nothing is accumulated."""
 PARALLEL = ("tensor-model-parallel-size", "pipeline-model-parallel-size", "context-parallel-size")
 
 
@@ -77,7 +84,7 @@ def _rest(recipe: Recipe) -> list[str]:
 
 def read(text: str, known: Mapping | None = None) -> Read:
     """The recipe of flags."""
-    found, draft = flags.parse(text), Draft(known)
+    found, draft = flags.parse(text), Draft(known, DEFAULTS)
     for flag, name in PLAIN.items():
         draft.put(name, found.get(flag), f"--{flag}")
     draft.word("optimizer", found.get("optimizer"), {"adam": "adamw", "sgd": "sgd"}, "--optimizer")
@@ -86,6 +93,7 @@ def read(text: str, known: Mapping | None = None) -> Read:
     if "calculate-per-token-loss" in found:
         draft.fields["loss_average"] = "token"
     _parallel(draft, found)
+    draft.forget(*(["grad_accum_steps"] if "global-batch-size" in found else []))
     draft.batch(found.get("global-batch-size"), "--global-batch-size")
     _schedule(draft, found)
     for flag, name in {"save-interval": "checkpoint_tokens", "eval-interval": "eval_tokens"}.items():
@@ -103,6 +111,8 @@ def _parallel(draft: Draft, found: dict) -> None:
     world, per_replica = flags.world_size(found), draft.get("model_parallel_size") or 1
     if world and world % per_replica == 0:
         draft.put("data_parallel_size", world // per_replica, "torchrun's number of processes")
+    elif world:
+        draft.say(f"torchrun's {world} processes are no multiple of the {per_replica} devices of a replica.")
 
 
 def _schedule(draft: Draft, found: dict) -> None:

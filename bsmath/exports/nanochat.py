@@ -18,6 +18,10 @@ KEYS = {
     "--matrix-lr", "--scalar-lr", "--warmdown-ratio", "--final-lr-frac", "--max-seq-len", "--target-param-data-ratio",
     "base_train",
 }  # fmt: skip
+DEFAULTS = {"micro_batch_size": 32, "seq_len": 2048, "warmup_steps": 40}
+"""What scripts/base_train.py sets; the earlier version, whose warmup is --warmup-ratio, falls in a way of its own."""
+WARMDOWN, FINAL = 0.65, 0.05
+"""Its --warmdown-ratio and --final-lr-frac."""
 RATES = ("embedding-lr", "unembedding-lr", "matrix-lr", "scalar-lr")
 
 
@@ -53,7 +57,7 @@ def _fall(recipe: Recipe) -> list[str]:
 
 def read(text: str, known: Mapping | None = None) -> Read:
     """The recipe of flags."""
-    found, draft = flags.parse(text), Draft(known)
+    found, draft = flags.parse(text), Draft(known, DEFAULTS)
     draft.put("seq_len", found.get("max-seq-len"), "--max-seq-len")
     draft.put("micro_batch_size", found.get("device-batch-size"), "--device-batch-size")
     draft.put("data_parallel_size", flags.world_size(found), "torchrun's number of processes")
@@ -64,6 +68,8 @@ def read(text: str, known: Mapping | None = None) -> Read:
     draft.share("warmup_tokens", found.get("warmup-ratio"), "total_tokens", "--warmup-ratio")
     draft.tail(found.get("warmdown-ratio"), "linear", "--warmdown-ratio")
     draft.share("min_learning_rate", found.get("final-lr-frac"), "learning_rate", "--final-lr-frac")
+    if "warmup-ratio" not in found:
+        _fall_by_default(draft, found)
     draft.interval("eval_tokens", found.get("eval-every"), "--eval-every")
     draft.interval("checkpoint_tokens", found.get("save-every"), "--save-every")
     if any(flag in found for flag in RATES):
@@ -71,6 +77,13 @@ def read(text: str, known: Mapping | None = None) -> Read:
     if "weight-decay" in found:
         draft.say("--weight-decay was left out: it is that of Muon, and the script scales it.")
     return draft.done()
+
+
+def _fall_by_default(draft: Draft, found: dict) -> None:
+    with draft.assume():
+        if "warmdown-ratio" not in found:
+            draft.tail(WARMDOWN, "linear", "--warmdown-ratio")
+        draft.share("min_learning_rate", FINAL, "learning_rate", "--final-lr-frac")
 
 
 def _batch(draft: Draft, found: dict) -> None:

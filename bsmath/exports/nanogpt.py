@@ -13,20 +13,22 @@ from bsmath.recipe import Recipe
 
 LABEL, FILE, LANGUAGE = "nanoGPT", "nanogpt.py", "python"
 KEYS = {
-    "block_size",
-    "max_iters",
-    "lr_decay_iters",
-    "warmup_iters",
-    "grad_clip",
-    "decay_lr",
-    "eval_iters",
+    "block_size", "max_iters", "lr_decay_iters", "warmup_iters", "grad_clip", "decay_lr", "eval_iters",
     "always_save_checkpoint",
-}
+}  # fmt: skip
 PLAIN = {
     "batch_size": "micro_batch_size", "block_size": "seq_len", "learning_rate": "learning_rate",
     "weight_decay": "weight_decay", "beta1": "beta1", "beta2": "beta2", "grad_clip": "clip_norm",
 }  # fmt: skip
 """Settings that hold a field in its own unit."""
+DEFAULTS = {
+    "micro_batch_size": 12, "seq_len": 1024, "total_steps": 600_000, "learning_rate": 6e-4, "optimizer": "adamw",
+    "weight_decay": 0.1, "decay": "coupled", "beta1": 0.9, "beta2": 0.95, "epsilon": 1e-8, "clip_norm": 1.0,
+    "schedule": "cosine", "warmup_steps": 2000, "min_learning_rate": 6e-5, "loss_average": "micro_batch",
+}  # fmt: skip
+"""What train.py sets, and PyTorch's epsilon."""
+ACCUMULATED, DECAY_STEPS = 5 * 8, 600_000
+"""train.py's gradient_accumulation_steps, of all processes, and lr_decay_iters."""
 
 
 def write(recipe: Recipe) -> str:
@@ -64,17 +66,15 @@ def _schedule(recipe: Recipe) -> list[str]:
 
 def read(text: str, known: Mapping | None = None) -> Read:
     """The recipe of assignments or of a command line."""
-    found, draft = settings(text), Draft(known)
+    found, draft = settings(text), Draft(known, DEFAULTS)
     for key, name in PLAIN.items():
         draft.put(name, found.get(key), key)
     draft.put("data_parallel_size", flags.world_size(flags.parse(text)), "torchrun's number of processes")
-    draft.put("data_parallel_size", flags.world_size(flags.parse(text)), "torchrun's number of processes")
-    accumulated = draft.number(found.get("gradient_accumulation_steps"), "gradient_accumulation_steps")
-    micro = draft.get("micro_batch_size")
-    sequences = None if accumulated is None or micro is None else accumulated * micro
-    draft.batch(sequences, "gradient_accumulation_steps x batch_size")
+    _batch(draft, found)
     draft.length("total_tokens", found.get("max_iters"), "steps", "max_iters")
     if found.get("decay_lr") in (False, "False"):
+        draft.forget("schedule", "min_learning_rate")
+        draft.steps["warmup_tokens"] = 0
         draft.fields["schedule"] = "constant"
         draft.say("decay_lr = False has no warmup either.")
     else:
@@ -85,6 +85,16 @@ def read(text: str, known: Mapping | None = None) -> Read:
     return draft.done()
 
 
+def _batch(draft: Draft, found: dict) -> None:
+    micro, source = draft.get("micro_batch_size"), "gradient_accumulation_steps x batch_size"
+    if "gradient_accumulation_steps" in found:
+        accumulated = draft.number(found["gradient_accumulation_steps"], "gradient_accumulation_steps")
+        draft.batch(None if None in (accumulated, micro) else accumulated * micro, source)
+    else:
+        with draft.assume():
+            draft.batch(None if micro is None else ACCUMULATED * micro, source)
+
+
 def _cosine(draft: Draft, found: dict) -> None:
     if {"lr_decay_iters", "decay_lr", "min_lr"} & found.keys():
         draft.fields["schedule"] = "cosine"
@@ -92,6 +102,10 @@ def _cosine(draft: Draft, found: dict) -> None:
     draft.put("min_learning_rate", found.get("min_lr"), "min_lr")
     if {"lr_decay_iters", "max_iters"} <= found.keys() and found["lr_decay_iters"] != found["max_iters"]:
         draft.say("lr_decay_iters was left out: a recipe's rate ends with its run, max_iters.")
+    elif "lr_decay_iters" not in found and found.get("max_iters") not in (None, DECAY_STEPS, str(DECAY_STEPS)):
+        draft.say(
+            f"Without lr_decay_iters train.py's rate falls over {DECAY_STEPS:,} iterations; a recipe's ends with its run."
+        )
 
 
 def settings(text: str) -> dict:

@@ -8,7 +8,7 @@ import ast
 import operator
 from dataclasses import dataclass
 
-from bsmath.exports.draft import LARGEST, UNREAD
+from bsmath.exports.values import LARGEST, UNREAD
 
 DEEPEST = 50
 """Nested expressions beyond this are not read."""
@@ -28,6 +28,8 @@ class Call:
     """Positional values."""
     keywords: dict
     """Named values."""
+    line: int = 0
+    """Line of the text."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def _call(node: ast.Call, names: dict, depth: int):
         value = value_of(node.args[0], names, depth)
         return (int if name == "int" else float)(value) if _number(value) else UNREAD
     keywords = {word.arg: value_of(word.value, names, depth) for word in node.keywords if word.arg}
-    return Call(name or "", [value_of(argument, names, depth) for argument in node.args], keywords)
+    return Call(name or "", [value_of(argument, names, depth) for argument in node.args], keywords, node.lineno)
 
 
 def _combined(operation, left, right):

@@ -21,9 +21,15 @@ KEYS = {
 PLAIN = {
     ("optimizer", "lr"): "learning_rate", ("optimizer", "beta1"): "beta1", ("optimizer", "beta2"): "beta2",
     ("optimizer", "eps"): "epsilon", ("optimizer", "weight_decay"): "weight_decay", ("training",
-    "local_batch_size"): "micro_batch_size", ("training", "seq_len"): "seq_len", ("training", "max_norm"): "clip_norm",
+    "batch_size"): "micro_batch_size", ("training", "local_batch_size"): "micro_batch_size", ("training", "seq_len"): "seq_len", ("training", "max_norm"): "clip_norm",
 }  # fmt: skip
-"""Keys that hold a field in its own unit."""
+"""Keys that hold a field in its own unit; training.batch_size is the older name of local_batch_size."""
+DEFAULTS = {
+    "micro_batch_size": 8, "seq_len": 2048, "model_parallel_size": 1, "total_steps": 10_000, "learning_rate": 8e-4,
+    "optimizer": "adamw", "weight_decay": 0.1, "decay": "coupled", "beta1": 0.9, "beta2": 0.95, "epsilon": 1e-8,
+    "clip_norm": 1.0, "schedule": "linear", "warmup_steps": 200, "min_learning_rate": 0.0,
+}  # fmt: skip
+"""What config/job_config.py sets."""
 
 
 def write(recipe: Recipe) -> str:
@@ -85,7 +91,7 @@ def read(text: str, known: Mapping | None = None) -> Read:
         tables = tomllib.loads(text)
     except (ValueError, RecursionError):
         raise ValueError("the text must be TOML, got something that does not parse") from None
-    draft = Draft(known)
+    draft = Draft(known, DEFAULTS)
     for (table, key), name in PLAIN.items():
         draft.put(name, _at(tables, table, key), f"{table}.{key}")
     draft.word("optimizer", _at(tables, "optimizer", "name"), {"adamw": "adamw"}, "optimizer.name")
@@ -100,20 +106,22 @@ def read(text: str, known: Mapping | None = None) -> Read:
 
 
 def _replicas(draft: Draft, tables: dict) -> None:
-    shards = _at(tables, "parallelism", "data_parallel_shard_degree")
-    copies = draft.number(
-        _at(tables, "parallelism", "data_parallel_replicate_degree"), "data_parallel_replicate_degree"
-    )
-    if (
-        shards not in (None, -1)
-        and (shards := draft.number(shards, "parallelism.data_parallel_shard_degree")) is not None
-    ):
-        draft.put("data_parallel_size", shards * (copies or 1), "parallelism.data_parallel_shard_degree")
+    shards, copies = (_at(tables, "parallelism", f"data_parallel_{kind}_degree") for kind in ("shard", "replicate"))
+    if shards not in (None, -1):
+        count = draft.number(1 if copies is None else copies, "parallelism.data_parallel_replicate_degree")
+        shards = draft.number(shards, "parallelism.data_parallel_shard_degree")
+        product = None if None in (count, shards) else shards * count
+        draft.put("data_parallel_size", product, "the product of shard and replicate degrees")
+    elif shards == -1 or copies is not None:
+        draft.say(
+            "The replicas were left out: data_parallel_shard_degree -1, its default, takes all devices that are left, "
+            "and their number is not in the text."
+        )
     degrees = [_at(tables, "parallelism", f"{kind}_parallel_degree") for kind in ("tensor", "pipeline", "context")]
     sizes = [draft.number(degree, "a parallel degree") for degree in degrees if degree is not None]
     if sizes and None not in sizes:
         draft.put("model_parallel_size", math.prod(sizes), "the product of tensor, pipeline and context degrees")
-    if _at(tables, "training", "global_batch_size") in (None, -1) and "micro_batch_size" in draft.fields:
+    if _at(tables, "training", "global_batch_size") in (None, -1):
         draft.fields["grad_accum_steps"] = 1
         draft.say(
             "Without training.global_batch_size torchtitan accumulates nothing: a step is one micro-batch of "

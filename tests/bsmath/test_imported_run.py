@@ -32,6 +32,38 @@ def test_samples_are_told_from_steps():
     assert found.schedule_unit == "tokens" and found.token_budget == 104_857_600_000
 
 
+def test_what_the_text_leaves_open_is_the_trainers_default_and_said_once():
+    text = "python run_clm.py --per_device_train_batch_size 4 --learning_rate 1e-4 --max_steps 1000 --block_size 1024"
+    found, said = scenario_of(Scenario(data_parallel_size=2), text)
+    assert (found.warmup_tokens, found.schedule, found.weight_decay, found.beta2) == (0, "linear", 0, 0.999)
+    assert found.token_budget == 1000 * 4 * 2 * 1024 and found.reference_tokens_per_step == 8192
+    assert said[1:] == [
+        "Not in the text, so Hugging Face Trainer's defaults: accumulation steps 1, schedule linear, warmup 0 steps, "
+        "last rate 0, optimizer adamw, weight decay 0, beta1 0.9, beta2 0.999, epsilon 1e-08, clipping 1.",
+        "Neither in the text nor a default of Hugging Face Trainer, so kept as they were: replicas 2, loss averaged by "
+        "token.",
+    ]
+
+
+def test_a_rate_and_a_run_from_defaults_count_as_in_the_text():
+    found, said = scenario_of(Scenario(schedule="wsd", decay_tokens=1e9), "[training]\nlocal_batch_size = 4\n")
+    step = 4 * 2048
+    assert (found.learning_rate, found.reference_tokens_per_step) == (8e-4, step)
+    assert (found.goal, found.token_budget, found.decay_tokens) == ("budget", 10_000 * step, 0)
+    assert any("run length 10,000 steps" in sentence and "warmup 200 steps" in sentence for sentence in said)
+    assert said[-1].endswith("so kept as they were: replicas 1, loss averaged by token.")
+
+
+def test_the_batch_of_the_text_wins_over_the_scenarios_replicas():
+    text = MEGATRON.replace("torchrun --nproc-per-node 8 --nnodes 2 ", "")
+    found, said = scenario_of(Scenario(data_parallel_size=48, grad_accum_steps=3), text)
+    run = outlook(found)  # 128 micro-batches: of their divisors, 32 is the largest below 48
+    assert (found.data_parallel_size, found.grad_accum_steps, run.global_batch_size) == (32, 4, 256)
+    assert found.reference_tokens_per_step == run.tokens_per_step == 1_048_576
+    assert found.token_budget == 100_000 * 1_048_576
+    assert "data_parallel_size 48 does not fit --global-batch-size of 256 sequences; 32 was taken." in said
+
+
 @pytest.mark.parametrize("trainer", list(exports.EXPORTS))
 def test_what_a_page_writes_is_read_back_as_the_same_run(trainer):
     scenario = Scenario(data_parallel_size=8, min_learning_rate=3e-5, goal="budget", reference_tokens_per_step=786_432)

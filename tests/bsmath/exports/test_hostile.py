@@ -39,7 +39,7 @@ def survives(name, text):
     except (ValueError, TypeError) as error:
         assert 10 < len(str(error)) < 600
     else:
-        Recipe(**read.fields)
+        Recipe(**read.defaults | read.fields)
         assert all(len(sentence) < 600 for sentence in read.said)
 
 
