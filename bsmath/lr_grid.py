@@ -3,7 +3,8 @@
     value = least + curvature (ln rate - ln optimum)^2        near the optimum, whatever the law of the value
 
 The three to five tried rates nearest to the best one are fitted (`lr_grid_valley`). A best rate that is the last one tried on
-its side is a bound, not an optimum. Runs that diverged enter no parabola, but the optimum lies short of their rate.
+its side is a bound, not an optimum. Runs that diverged enter no parabola, but the optimum lies short of their rate; so do values
+more than a third above the best of their batch, finite as they are (`lr_grid_valley.walls`).
 
 The error of an optimum is the larger of two. The residuals of all parabolas of a group, and its repeats, tell the noise.
 The rest is shape: a valley is steeper toward high rates, and a parabola through points a log spacing h apart cannot tell.
@@ -18,7 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bsmath.lr_grid_valley import Valley, valley_of
+from bsmath.lr_grid_valley import FAR, Valley, valley_of, walls
 
 COLUMNS = (
     "tokens_per_step", "learning_rate", "low", "high", "value", "edge", "rates", "diverged", "log_sd", "best_learning_rate",
@@ -39,8 +40,9 @@ def optima(grid: pd.DataFrame) -> pd.DataFrame:
     ----------
     grid : DataFrame
         One row a run: tokens_per_step [tokens], learning_rate, value (final loss, or steps to a target; lower is better; nan
-        or inf where the run diverged). Optional: group (a model or data size; each has optima of its own). Repeated rows are
-        seeds; a rate has diverged where half of its runs did or more.
+        or inf where the run diverged). Optional: group (a model or data size; each has optima of its own; blank is one too).
+        Repeated rows are seeds; a rate has diverged where half of its runs did or more. Of seeds, one that is more than a third
+        above both the best of its batch and the median of its rate counts as diverged.
 
     Returns
     -------
@@ -63,7 +65,8 @@ def optima(grid: pd.DataFrame) -> pd.DataFrame:
     grid = _checked(grid)
     if "group" not in grid:
         return pd.DataFrame(_rows(grid), columns=list(COLUMNS))
-    rows = [{"group": name} | row for name, part in grid.groupby("group", sort=True) for row in _rows(part)]
+    groups = grid.assign(group=grid["group"].astype(object).fillna("")).groupby("group", sort=True)
+    rows = [{"group": name} | row for name, part in groups for row in _rows(part)]
     return pd.DataFrame(rows, columns=["group", *COLUMNS])
 
 
@@ -103,31 +106,50 @@ def _checked(grid: pd.DataFrame) -> pd.DataFrame:
 
 def _means(grid: pd.DataFrame) -> pd.DataFrame:
     """Mean, variance and counts of the runs at each batch and rate."""
-    runs = grid.groupby(["tokens_per_step", "learning_rate"])["value"].agg(["mean", "var", "count", "size"])
-    runs.loc[2 * runs["count"] <= runs["size"], "mean"] = np.nan
+    with np.errstate(over="ignore", invalid="ignore"):  # values near the largest float
+        runs = grid.groupby(["tokens_per_step", "learning_rate"])["value"].agg(["mean", "var", "count", "size"])
+    runs.loc[(2 * runs["count"] <= runs["size"]) | ~np.isfinite(runs["mean"]), "mean"] = np.nan
     return runs
 
 
+def _without_outliers(grid: pd.DataFrame) -> pd.DataFrame:
+    """The runs with nan for a seed that diverged to a finite value."""
+    median = grid.groupby(["tokens_per_step", "learning_rate"])["value"].transform("median")
+    best = median.groupby(grid["tokens_per_step"]).transform("min")
+    return grid.assign(value=grid["value"].where(~(grid["value"] / (1 + FAR) > np.maximum(best, median))))
+
+
+@np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore")  # rates and values of absurd size
 def _rows(grid: pd.DataFrame) -> list[dict]:
     """The rows of one group, whose batches share what is known of the noise."""
-    runs = _means(grid)
-    batches = [(float(batch), part.droplevel(0)) for batch, part in runs.groupby(level=0)]
+    runs = _means(_without_outliers(grid))
+    runs["lost"] = runs["mean"].isna()
+    batches = []
+    for batch, part in runs.groupby(level=0):
+        part = part.droplevel(0)
+        far = walls(np.log(part.index.to_numpy()), part["mean"].to_numpy())
+        batches.append((float(batch), part.assign(mean=part["mean"].mask(far))))
     valleys = [valley_of(np.log(part.index.to_numpy()), part["mean"].to_numpy()) for _, part in batches]
     squares = sum(one.squares for one in valleys if one)
     freedom = sum(one.freedom for one in valleys if one)
     scatter = squares / freedom if freedom > 0.5 else 0.0  # a variance of relative values
     noise = scatter * (stats.t.ppf(0.95, max(freedom, 1)) / NORMAL) ** 2
-    repeats = runs["count"].sub(1).clip(lower=0)
-    within = (runs["var"] / runs["mean"] ** 2 * repeats).sum() / max(repeats.sum(), 1)
-    within *= (stats.t.ppf(0.95, max(repeats.sum(), 1)) / NORMAL) ** 2
+    within = _within(pd.concat([part for _, part in batches])) if batches else 0.0
     return [_row(batch, part, valley, noise, within) for (batch, part), valley in zip(batches, valleys, strict=True)]
+
+
+def _within(runs: pd.DataFrame) -> float:
+    """Variance of one run among its repeats, relative to their mean, widened for the few that there are."""
+    repeats = runs["count"].sub(1).clip(lower=0).where(runs["mean"].notna(), 0)
+    within = (runs["var"] / runs["mean"] ** 2 * repeats).sum() / max(repeats.sum(), 1)
+    return within * (stats.t.ppf(0.95, max(repeats.sum(), 1)) / NORMAL) ** 2
 
 
 def _row(batch: float, runs: pd.DataFrame, valley: Valley | None, noise: float, within: float) -> dict:
     """One row of the result."""
     x, value = np.log(runs.index.to_numpy()), runs["mean"].to_numpy()
     lost = np.isnan(value)
-    row = {"tokens_per_step": batch, "rates": len(x), "diverged": int(lost.sum()), "edge": ""}
+    row = {"tokens_per_step": batch, "rates": len(x), "diverged": int(runs["lost"].sum()), "edge": ""}
     if lost.all():
         return row | _bound(x[:1], 0, lowest=True) | {"learning_rate": float(runs.index[0])}
     best = int(np.nanargmin(value))

@@ -66,6 +66,7 @@ class GridFit:
         return self.laws[law or self.best].predict(tokens_per_step)
 
 
+@np.errstate(over="ignore", under="ignore")  # ends of intervals far beyond any rate are 0 and inf
 def fit(optima: pd.DataFrame, level: float = 0.90) -> GridFit:
     """Fit every law to the optima of one grid.
 

@@ -2,6 +2,11 @@
 
 Three to five rates, the nearer the heavier: the best one's two neighbors, and what lies within a factor 6 of it. Farther off, a
 public grid of rates a factor 3 apart rises more steeply toward high rates than any parabola.
+
+No value more than a third above the best of its batch is a point (`walls`): a run that diverged and logged about ln(vocabulary)
+stands there, and a valley is no parabola so high up. It bounds the optimum, as a run without a finite loss does. The exception
+are the best rate's two neighbors where both are so high, neither above twice the best, and rise alike for their distance: of
+coarse rates in steps to a target, which vary by factors, a parabola still says on which side of the best rate the optimum lies.
 """
 
 from dataclasses import dataclass
@@ -10,6 +15,10 @@ import numpy as np
 
 MOST_POINTS, REACH = 5, float(np.log(6))
 """Points of a parabola, and the distance in ln rate at which a point has no weight; the two neighbors always have some."""
+FAR = 1 / 3
+"""Excess over the best value, as a share of it, from which a value is a wall."""
+DOUBLE, ALIKE = 1.0, 2.0
+"""The most excess of two far neighbors that are points nevertheless, and the most ratio of their rises over squared distance."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +39,20 @@ class Valley:
     """Squared residuals, relative to the best value."""
     freedom: float
     """Degrees of freedom of the squares."""
+
+
+def walls(x: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """Which finite values at the ln rates x are too far above the best for a parabola (see the module)."""
+    finite = np.flatnonzero(np.isfinite(value))
+    excess = value / np.min(value[finite], initial=np.inf) - 1
+    far = excess > FAR
+    place = int(np.argmin(value[finite])) if finite.size else 0
+    if 0 < place < finite.size - 1:
+        sides = finite[[place - 1, place + 1]]
+        rise = excess[sides] / (x[sides] - x[finite[place]]) ** 2
+        if far[sides].all() and excess[sides].max() <= DOUBLE and rise.max() <= ALIKE * rise.min():
+            far[sides] = False
+    return far
 
 
 def valley_of(x: np.ndarray, value: np.ndarray) -> Valley | None:

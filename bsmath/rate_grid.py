@@ -21,7 +21,8 @@ class RateGrid:
     name: str
     """Where they come from."""
     table: pd.DataFrame
-    """One row a run: tokens_per_step [`batch_unit`], learning_rate, value (nan where it diverged) and group (a model; empty for one)."""
+    """One row a run: tokens_per_step [`batch_unit`], learning_rate, value (nan where it diverged) and group (a model, and settings that
+    other runs at the same batch and rate do not share; empty for one)."""
     value: str
     """What the value is, in words: "final loss", "validation loss at 1B tokens", "steps to the target"."""
     batch_unit: str
@@ -31,12 +32,16 @@ class RateGrid:
 
     @property
     def groups(self) -> list[str]:
-        """The models that have grids of their own, the one with the most runs first."""
-        return self.table["group"].value_counts(sort=True).index.tolist()
+        """The models that have grids of their own, the one with the most runs first; a blank one is "". Never empty."""
+        return self._group.value_counts(sort=True).index.tolist() or [""]
+
+    @property
+    def _group(self) -> pd.Series:
+        return self.table["group"].astype(object).fillna("").astype(str)
 
     def of(self, group: str) -> pd.DataFrame:
         """The runs of one model."""
-        return self.table[self.table["group"] == group].drop(columns="group")
+        return self.table[self._group == group].drop(columns="group")
 
     @kept
     def in_tokens(self, seq_len: int) -> "RateGrid":
@@ -53,6 +58,7 @@ class RateGrid:
         own = self.of(group)
         if own.groupby("tokens_per_step")["learning_rate"].nunique().max() > 1:
             return lr_grid.optima(own)
+        own = own.drop_duplicates(["tokens_per_step", "learning_rate"])
         return lr_grid.stated(own["tokens_per_step"], own["learning_rate"])
 
     @kept

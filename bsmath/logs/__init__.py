@@ -118,7 +118,7 @@ def of_table(raw: RawTable, name: str, as_sweep: Callable[[], Sweep] | None = No
     if kind is None:
         return None
     as_sweep = as_sweep or (lambda: sweeps.of_table(raw, name))
-    if kind == "grid":
+    if kind == "grid" or kind == "curves" and rate_table.is_of_ends(raw, name, lengths=False):
         return _results(raw, name, as_sweep)
     if kind == "curves":
         return _curves(raw, name, as_sweep) or _results(raw, name, as_sweep)
@@ -170,12 +170,14 @@ def _results(raw: RawTable, name: str, as_sweep: Callable[[], Sweep]) -> Log | N
     """Final losses over batch and learning rate, in a table that is no sweep; None where they tell no best rates."""
     if not rate_table.has_columns(list(raw.frame.columns)):
         return None
-    try:
-        as_sweep()
-    except SweepError:
-        record = rate_table.read(_pointed(raw.frame, raw.decimal), name)
-        return Log(kind="grid", record=record, comments=raw.comments) if record is not None else None
-    return None
+    if not rate_table.is_of_ends(raw, name, lengths=True):
+        try:
+            as_sweep()
+            return None
+        except SweepError:
+            pass
+    record = rate_table.read(raw, name)
+    return record and Log(kind="grid", record=record, comments=raw.comments)
 
 
 def _is_sweep(kind: str, raw: RawTable, as_sweep: Callable[[], Sweep]) -> bool:

@@ -20,7 +20,7 @@ def grid(record, reading) -> RateGrid | None:
     curves, unit = record.curves(reading), record.batches(reading)[1]
     rows = [
         {"run": one.run, "tokens_per_step": one.tokens_per_step, "learning_rate": record.runs.loc[one.run, "learning_rate"]}
-        | {"group": record.runs.loc[one.run, "model"] or "", "length": one.tokens_per_step * one.last}
+        | {"group": _named(record.runs.loc[one.run, "model"]), "length": one.tokens_per_step * one.last}
         for one in curves
     ]  # fmt: skip
     table = pd.DataFrame(rows, columns=["run", "tokens_per_step", "learning_rate", "group", "length"])
@@ -48,6 +48,11 @@ def grid(record, reading) -> RateGrid | None:
         batch_unit=unit,
         problems=tuple(said),
     )
+
+
+def _named(model) -> str:
+    """A model's name; empty where it has none."""
+    return "" if pd.isna(model) else str(model)
 
 
 def _at(curve, length: float) -> float:

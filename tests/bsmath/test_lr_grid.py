@@ -92,6 +92,38 @@ def test_diverged_runs_are_no_points_but_end_the_interval():
     assert_allclose(row["log_sd"], 2 * np.log(2) / np.sqrt(12))
 
 
+@pytest.mark.parametrize("far", [10.8, 4.1])
+def test_a_value_far_above_the_best_bounds_the_optimum_and_is_no_point(far):
+    row, diverged = one([3.2, 3.05, 3.0, 3.03, far]), one([3.2, 3.05, 3.0, 3.03, np.nan])
+    names = ["learning_rate", "low", "high", "log_sd", "edge"]
+    assert row[names].tolist() == diverged[names].tolist()
+    assert (row["diverged"], diverged["diverged"]) == (0, 1)
+    assert one([3.2, 3.1, 3.0, far])["high"] <= 8e-4
+
+
+def test_steps_that_vary_by_factors_are_points_only_near_the_best_or_alike_on_both_sides():
+    near = one([2800, 1250, 1000, 1250, 3600])  # the outer ones are left out, the inner ones are no wall
+    assert_allclose(near["learning_rate"], 4e-4)
+    assert_allclose(near["log_sd"], np.log(2) / 4)
+    alike = one([1900, 1000, 1600], (1e-4, 4e-4, 16e-4))  # (0.9 - 0.6) / (2 * 1.5) of a spacing above the middle
+    assert_allclose(alike["learning_rate"], 4e-4 * 4 ** (0.3 / 3.0))
+    for apart in ([1900, 1000, 1400], [2100, 1000, 2100], [1100, 1000, 1500]):
+        row = one(apart, (1e-4, 4e-4, 16e-4))
+        assert_allclose([row["learning_rate"], row["log_sd"]], [4e-4, 2 * np.log(4) / np.sqrt(12)])
+
+
+def test_one_seed_that_diverged_to_a_finite_loss_moves_neither_the_mean_nor_the_noise():
+    grid = pd.concat([made(lambda batch: 1e-3 + 0 * batch, noise=0.001, seed=seed) for seed in range(3)])
+    lost = grid.assign(value=grid["value"].where((np.arange(len(grid)) % 41) > 0, np.nan))
+    assert_allclose(lr_grid.optima(lost.fillna({"value": 10.8})).iloc[:, :4], lr_grid.optima(lost).iloc[:, :4])
+
+
+def test_a_blank_group_is_one_too():
+    grid = made(lambda batch: 1e-3 + 0 * batch)
+    found = lr_grid.optima(pd.concat([grid.assign(group=np.nan), grid.assign(group="a")]))
+    assert found["group"].value_counts().to_dict() == {"": 10, "a": 10}
+
+
 def test_a_rate_diverges_where_half_of_its_seeds_do():
     rates = [1e-4, 2e-4, 4e-4, 4e-4]
     grid = pd.DataFrame({"tokens_per_step": 1e5, "learning_rate": rates, "value": [3.0, 2.9, 2.8, np.nan]})
