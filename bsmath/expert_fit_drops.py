@@ -5,6 +5,8 @@ from scipy import special, stats
 
 from bsmath import moe
 
+EVEN = 1e-11
+"""Correlation up to which tokens count as independent."""
 NODES = 2048
 """Quantiles of the beta law over all experts of a layer together; 16 to 256 for each expert."""
 
@@ -23,12 +25,13 @@ def dropped_fraction(chances, num_experts: int, capacity_factor, routed_tokens, 
     ratio : numeric
         Variance of X over that of a binomial, at least 1.
     """
-    factor, routed, ratio = np.broadcast_arrays(capacity_factor, routed_tokens, ratio)
+    routed, ratio = np.broadcast_arrays(routed_tokens, ratio)
     top_k = chances.mean() * num_experts
-    capacity = moe.expert_capacity(routed, num_experts, top_k, factor)[..., None, None]
+    capacity = np.asarray(moe.expert_capacity(routed, num_experts, top_k, np.asarray(capacity_factor)))[..., None, None]
     routed, ratio = routed[..., None, None].astype(float), ratio[..., None, None]
-    nodes = int(np.clip(NODES // len(chances), 16, 256))
-    chance = _beta_nodes(chances[:, None], (ratio - 1) / np.maximum(routed - 1, 1), nodes)
+    correlation = (ratio - 1) / np.maximum(routed - 1, 1)
+    nodes = int(np.clip(NODES // len(chances), 16, 256)) if (correlation > EVEN).any() else 1
+    chance = _beta_nodes(chances[:, None], correlation, nodes)
     over = routed * chance * stats.binom.sf(capacity - 1, routed - 1, chance)
     over = over - capacity * stats.binom.sf(capacity, routed, chance)
     return np.maximum(over, 0).mean(axis=(-2, -1)) * num_experts / (routed[..., 0, 0] * top_k)
@@ -41,4 +44,4 @@ def _beta_nodes(mean, correlation, nodes: int):
     middle = (np.arange(nodes) + 0.5) / nodes
     values = special.betaincinv(inside * weight, (1 - inside) * weight, middle)
     values = np.minimum(values * (inside / values.mean(axis=-1, keepdims=True)), 1)
-    return np.where(correlation > 1e-11, values, inside)
+    return np.where(correlation > EVEN, values, inside)

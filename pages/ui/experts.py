@@ -104,9 +104,10 @@ def measured(scenario: Scenario, one: Log, routed_tokens: float) -> None:
 
 
 def _predicted(own: list[Imbalance], routed_tokens: float) -> pd.DataFrame:
+    found = [fit.predict(PREDICTED, routed_tokens) for fit in own]
     drops = {
-        f"Dropped at {factor:g}": [text.percent(float(fit.predict(factor, routed_tokens))) for fit in own]
-        for factor in PREDICTED
+        f"Dropped at {factor:g}": [text.percent(float(each[place])) for each in found]
+        for place, factor in enumerate(PREDICTED)
     }
     return pd.DataFrame(
         {
