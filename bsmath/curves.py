@@ -124,7 +124,7 @@ def expert_loads(scenario: Scenario, run: Outlook, points: int = 121) -> pd.Data
 
 def evenness(scenario: Scenario, routed_tokens: float, skews: tuple[float, ...], points: int = 60) -> pd.DataFrame:
     """Load CV in percent against the tokens routed together: routed_tokens, `this` (the scenario's router), one column a skew."""
-    sizes = np.geomspace(max(routed_tokens / 1000, 16), routed_tokens * 1000, points)
+    sizes = np.geomspace(max(routed_tokens / 1000, 16), routed_tokens * 1000.0, points)
     columns = {skew: 100 * expert_load.load_cv(scenario, sizes, skew) for skew in skews}
     return pd.DataFrame({"routed_tokens": sizes, "this": 100 * expert_load.load_cv(scenario, sizes)} | columns)
 
@@ -133,7 +133,7 @@ def dropped_percent(
     scenario: Scenario, routed_tokens: float, factors: tuple[float, ...], points: int = 60
 ) -> pd.DataFrame:
     """Percent of tokens dropped against the tokens routed together, one column a capacity factor."""
-    sizes = np.unique(np.round(np.geomspace(max(routed_tokens / 1000, 16), routed_tokens * 100, points)))
+    sizes = np.unique(np.round(np.geomspace(max(routed_tokens / 1000, 16), routed_tokens * 100.0, points)))
     dropped = {factor: 100 * expert_load.dropped(scenario, sizes, factor) for factor in factors}
     return pd.DataFrame({"routed_tokens": sizes} | dropped)
 

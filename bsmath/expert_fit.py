@@ -101,11 +101,13 @@ class Imbalance:
 
 
 def fit_table(table: pd.DataFrame) -> list[Imbalance]:
-    """One fit a setting and layer; `table` as in `expert_counts.summary`, with a column layer."""
+    """One fit a setting and layer; `table` as in `expert_counts.summary`, with a column layer. Layers in which every token goes to
+    every expert have no imbalance and are left out."""
     keys = ["setting", "layer", "num_experts", "top_k"]
     return [
         fit(np.stack(rows["counts"]), int(top_k), setting=setting, layer=layer)
-        for (setting, layer, _, top_k), rows in table.groupby(keys, sort=False)
+        for (setting, layer, experts, top_k), rows in table.groupby(keys, sort=False)
+        if top_k < experts
     ]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bsmath import dimensions, moe, moe_imbalance, moe_matmul, moe_sequences, moe_solve, presets, roofline
+from bsmath import dimensions, moe, moe_imbalance, moe_matmul, moe_polya, moe_sequences, presets, roofline
 from bsmath.architecture import Architecture
 from bsmath.outlook import Outlook
 from bsmath.scenario import Scenario
@@ -19,7 +19,11 @@ WANTED_DROP, WANTED_CV = 0.01, 0.1
 UNKNOWN = {"slowdown": float("nan"), "step_slowdown": float("nan")}
 """What the roofline says where a model's dimensions or a device's bandwidth are not known."""
 LARGEST_SKEW = 0.999
-"""Share of sqrt(E - 1), all tokens to one expert, that a skew may reach."""
+"""Share of sqrt(E/k - 1), all tokens to the same k experts, that a skew may reach."""
+EXACT = 1e-9
+"""Share of a capacity of very many tokens to which the least one is found."""
+CANDIDATES = 65
+"""Capacities that are tried at once in the search for the least one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +59,7 @@ class ExpertLoad:
     answer: str
     """Whether the batch is too small for the experts' matmuls and gradients, where the dimensions are known; else empty."""
     slowdown: float
-    """Time of the experts' matmuls over that at the peak, by the roofline and padding to capacity; nan where not known."""
+    """Time of the experts' matmuls, padded to capacity, over that of all their picks at the peak; nan where not known."""
     step_slowdown: float
     """The same for the compute of a whole step, in which the experts have their share; nan where not known."""
     zipf: float
@@ -73,8 +77,8 @@ class ExpertLoad:
 
 
 def skew_of(scenario: Scenario) -> float:
-    """The scenario's skew, at most that of a router that sends nearly everything to one expert."""
-    return min(scenario.router_skew, LARGEST_SKEW * max(scenario.num_experts - 1, 0) ** 0.5)
+    """The scenario's skew, at most that of a router that sends nearly everything to the same k experts."""
+    return min(scenario.router_skew, LARGEST_SKEW * (scenario.num_experts / scenario.top_k - 1) ** 0.5)
 
 
 def load_cv(scenario: Scenario, routed_tokens, skew: float | None = None):
@@ -90,20 +94,67 @@ def load_cv(scenario: Scenario, routed_tokens, skew: float | None = None):
 def dropped(scenario: Scenario, routed_tokens, capacity_factor):
     """Share of picks beyond capacity in groups of these sizes. Numeric."""
     routing = scenario.num_experts, scenario.top_k, capacity_factor
-    skew, correlation = skew_of(scenario), scenario.sequence_correlation
-    if skew > 0:
-        alone = moe_sequences.effective_tokens(routed_tokens, scenario.seq_len, correlation)
-        return moe_imbalance.dropped_fraction(np.maximum(np.round(alone), 1), *routing, skew)
-    if correlation > 0:
-        return moe_sequences.dropped_fraction(routed_tokens, *routing, scenario.seq_len, correlation)
+    if scenario.sequence_correlation > 0 and scenario.top_k < scenario.num_experts:
+        return moe_sequences.dropped_fraction(
+            routed_tokens, *routing, routed_tokens, _likeness(scenario, routed_tokens)
+        )
+    if skew := skew_of(scenario):
+        return moe_imbalance.dropped_fraction(routed_tokens, *routing, skew)
     return moe.dropped_fraction(routed_tokens, *routing)
 
 
-def distribution(scenario: Scenario, routed_tokens: int) -> pd.DataFrame:
+def _likeness(scenario: Scenario, routed_tokens):
+    """Correlation of any two tokens routed together that gives the load its CV: 1 + (M - 1) r times the variance of independent ones."""
+    uniform = moe.expert_load_cv(routed_tokens, scenario.num_experts, scenario.top_k)
+    ratio = (load_cv(scenario, routed_tokens) / uniform) ** 2
+    return np.clip((ratio - 1) / np.maximum(np.subtract(routed_tokens, 1.0), 1), 0, 1)
+
+
+def least_factor(scenario: Scenario, routed_tokens: int) -> float:
+    """Smallest capacity factor that drops at most WANTED_DROP; E/k, room for every token, where no smaller one does."""
+    mean = moe.tokens_per_expert(routed_tokens, scenario.num_experts, scenario.top_k)
+    low, high = 0.0, float(routed_tokens)
+    while high - low > max(1, high * EXACT):
+        tried = np.unique(
+            np.round(
+                np.geomspace(max(low, 1), high, CANDIDATES) if low < high / 2 else np.linspace(low, high, CANDIDATES)
+            )
+        )
+        enough = np.flatnonzero(dropped(scenario, routed_tokens, tried / mean) <= WANTED_DROP)
+        place = int(enough[0]) if len(enough) else len(tried) - 1
+        low, high = (float(tried[place - 1]) if place else low), float(tried[place])
+        if place == 0:
+            break
+    return min(high / mean, scenario.num_experts / scenario.top_k)
+
+
+def tokens_for_cv(scenario: Scenario) -> float:
+    """Tokens routed together from which the load CV is at most WANTED_CV; inf where the skew forbids it. [tokens]"""
+    share, skew, alike = scenario.top_k / scenario.num_experts, skew_of(scenario), scenario.sequence_correlation
+    left, room = 1 - skew**2 / max(scenario.num_experts - 1, 1), WANTED_CV**2 - skew**2
+    if room <= 0:
+        return float("inf")
+    alone = left * (1 - share) / share
+    within = (
+        alone * (1 - alike) / (room - alone * alike) if room > alone * alike else float("inf")
+    )  # less than a sequence
+    return within if within <= scenario.seq_len else alone * (1 + (scenario.seq_len - 1) * alike) / room
+
+
+def distribution(scenario: Scenario, routed_tokens: int, rows: int = 200) -> pd.DataFrame:
     """Probability of each load of one expert: load [tokens] and probability, see `moe.load_distribution`."""
+    routing = scenario.num_experts, scenario.top_k
+    if scenario.sequence_correlation > 0 and scenario.top_k < scenario.num_experts:
+        mean, reach = moe.tokens_per_expert(routed_tokens, *routing), 5 * float(load_cv(scenario, routed_tokens))
+        low, high = np.floor(max(mean * (1 - reach), 0)), np.ceil(min(mean * (1 + reach), routed_tokens))
+        load = np.arange(low, high + 1, np.ceil((high - low + 1) / rows))
+        weight = 1 / np.clip(_likeness(scenario, routed_tokens), 1e-12, 1 - 1e-9) - 1
+        share = scenario.top_k / scenario.num_experts
+        chance = np.exp(moe_polya.log_probability(load, routed_tokens, share * weight, (1 - share) * weight))
+        return pd.DataFrame({"load": load, "probability": chance})
     if skew := skew_of(scenario):
-        return moe_imbalance.load_distribution(routed_tokens, scenario.num_experts, scenario.top_k, skew)
-    return moe.load_distribution(routed_tokens, scenario.num_experts, scenario.top_k)
+        return moe_imbalance.load_distribution(routed_tokens, *routing, skew)
+    return moe.load_distribution(routed_tokens, *routing)
 
 
 def experts_of(scenario: Scenario) -> Architecture | None:
@@ -121,7 +172,6 @@ def expert_load(scenario: Scenario, run: Outlook) -> ExpertLoad:
         round(float(moe_sequences.effective_tokens(routed, scenario.seq_len, scenario.sequence_correlation))), 1
     )
     mean, cv = moe.tokens_per_expert(routed, *routing), float(load_cv(scenario, routed))
-    share = float(dropped(scenario, routed, scenario.capacity_factor))
     capacity = float(moe.expert_capacity(routed, *routing, scenario.capacity_factor))
     idle = (
         moe_imbalance.expected_idle_experts(alone, *routing, skew)
@@ -138,11 +188,11 @@ def expert_load(scenario: Scenario, run: Outlook) -> ExpertLoad:
         busiest=float(min(mean * (1 + cv * np.sqrt(2 * np.log(scenario.num_experts))), routed)),
         idle=float(idle),
         capacity=capacity,
-        dropped=share,
-        least_factor=float(moe_solve.least_capacity_factor(WANTED_DROP, alone, *routing, skew)),
+        dropped=float(dropped(scenario, routed, scenario.capacity_factor)),
+        least_factor=least_factor(scenario, routed),
         zipf=moe_imbalance.zipf_exponent(scenario.num_experts, skew),
-        tokens_for_cv=float(moe_solve.min_routed_tokens_for_cv(WANTED_CV, *routing, skew)),
-        **_matmul(scenario, run, routed, moe_matmul.capacity_padding(capacity, routed, *routing, share)),
+        tokens_for_cv=tokens_for_cv(scenario),
+        **_matmul(scenario, run, routed, capacity / mean),
     )
 
 
@@ -156,7 +206,7 @@ def _matmul(scenario: Scenario, run: Outlook, routed: int, padding: float) -> di
         return {"matmul": balance, "answer": ""} | UNKNOWN
     sizes = found.hidden_size, found.expert_ffn_size
     routing = scenario.num_experts, scenario.top_k
-    slowdown = float(moe_matmul.expert_slowdown(routed, *routing, *sizes, balance, max(padding, 1.0)))
+    slowdown = float(moe_matmul.expert_slowdown(routed, *routing, *sizes, balance, padding))
     return {
         "matmul": float(roofline.compute_bound_tokens(balance, *sizes)),
         "answer": moe_matmul.answer(routed, run.padded_tokens_per_step, *routing, *sizes, balance),

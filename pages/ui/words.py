@@ -181,6 +181,8 @@ def matmul(scenario: Scenario, load: ExpertLoad) -> str:
     """Whether an expert's matmul can be compute-bound, and what it costs where not."""
     if not load.matmul:
         return "A typed peak has no memory bandwidth, so whether an expert's matmul is compute-bound cannot be said."
+    if load.matmul == float("inf"):
+        return "These experts are too narrow to be compute-bound on this accelerator with any number of tokens: reading their weights takes longer."
     enough = load.group_mean >= load.matmul
     known = load.slowdown == load.slowdown
     return (
@@ -193,7 +195,7 @@ def matmul(scenario: Scenario, load: ExpertLoad) -> str:
             else "**memory-bound**, so a larger micro-batch or expert-parallel group would raise MFU."
         )
         + (
-            f" By the roofline, padded to capacity, the experts' matmuls take {text.times(load.slowdown)} the time of their useful FLOPs at "
+            f" By the roofline, padded to capacity (a dropless model is not), the experts' matmuls take {text.times(load.slowdown)} the time of their useful FLOPs at "
             f"the peak, and the compute of a whole step {text.times(load.step_slowdown)}: as much tok/s is lost, before all-to-all and kernels. A "
             "measured MFU holds this already."
             if known

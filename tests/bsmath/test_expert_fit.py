@@ -223,3 +223,11 @@ def test_other_domains_predict_the_mean_drop_but_a_single_domain_s_only_roughly(
     assert_allclose(table["apart"].mean(), table["measured"].mean(), rtol=mean)
     assert (table["apart"] / table["measured"] - 1).abs().median() < median
     assert table["pooled"].mean() < 0.76 * table["measured"].mean()
+
+
+def test_a_layer_in_which_every_token_goes_to_every_expert_is_left_out():
+    rows = [
+        {"setting": "a", "layer": layer, "num_experts": 4, "top_k": k, "counts": np.full(4, 100.0)}
+        for layer, k in ((0, 4), (1, 2))
+    ]
+    assert [one.layer for one in expert_fit.fit_table(pd.DataFrame(rows))] == [1]

@@ -50,8 +50,63 @@ def test_alike_tokens_count_as_fewer():
     assert both.cv > max(alike.cv, load(skewed(10)).cv)
 
 
+@pytest.mark.parametrize(
+    "replicas, correlation, skew, factor, simulated",
+    [
+        (1, 0.03, 0.0, 1.25, 0.408),
+        (1, 0.03, 0.1, 1.25, 0.408),
+        (1, 0.1, 0.1, 1.25, 0.650),
+        (1, 0.03, 0.3, 2.0, 0.26),
+        (8, 0.03, 0.3, 1.25, 0.135),
+    ],
+)
+def test_alike_tokens_of_a_skewed_router_drop_what_a_simulation_drops(replicas, correlation, skew, factor, simulated):
+    """Shares drawn at the skew, each sequence's own around them: 4,096 tokens each, 64 experts, one a token."""
+    scenario = Scenario(
+        micro_batch_size=replicas,
+        seq_len=4096,
+        num_experts=64,
+        top_k=1,
+        router_skew=skew,
+        sequence_correlation=correlation,
+    )
+    assert_allclose(expert_load.dropped(scenario, 4096 * replicas, factor), simulated, rtol=0.08)
+
+
+def test_a_tiny_skew_is_no_skew():
+    for scenario in (
+        DEEP,
+        DEEP.change(sequence_correlation=0.1),
+        Scenario(num_experts=8, top_k=2, sequence_correlation=0.01),
+    ):
+        even, tiny = load(scenario), load(scenario.change(router_skew=1e-6))
+        assert_allclose([tiny.cv, tiny.tokens_for_cv], [even.cv, even.tokens_for_cv], rtol=1e-6)
+        assert_allclose(tiny.dropped, even.dropped, atol=2e-4)
+
+
+def test_tokens_for_a_cv_give_that_cv():
+    for scenario in (
+        DEEP,
+        DEEP.change(sequence_correlation=0.01),
+        skewed(100),
+        DEEP.change(sequence_correlation=1e-4, router_skew=0.05),
+    ):
+        assert_allclose(expert_load.load_cv(scenario, load(scenario).tokens_for_cv), expert_load.WANTED_CV, rtol=1e-6)
+
+
+def test_what_goes_to_every_expert_is_even():
+    found = load(Scenario(num_experts=64, top_k=64, router_skew=0.5, sequence_correlation=0.5))
+    assert (found.skew, found.cv, found.dropped, found.tokens_for_cv) == (0, 0, 0, 0)
+    assert load(Scenario(num_experts=8, top_k=7, router_skew=300)).least_factor <= 8 / 7
+
+
 def test_the_least_capacity_factor_drops_what_is_wanted():
-    for scenario in (DEEP, skewed(10)):
+    for scenario in (
+        DEEP,
+        skewed(10),
+        DEEP.change(sequence_correlation=0.05),
+        skewed(10).change(sequence_correlation=0.1),
+    ):
         found = load(scenario)
         assert load(scenario.change(capacity_factor=found.least_factor)).dropped <= expert_load.WANTED_DROP * (1 + 1e-9)
         assert load(scenario.change(capacity_factor=found.least_factor - 2 / 128)).dropped > expert_load.WANTED_DROP
@@ -59,6 +114,7 @@ def test_the_least_capacity_factor_drops_what_is_wanted():
 
 def test_a_skew_beyond_one_expert_is_cut():
     assert load(Scenario(num_experts=4, top_k=1, router_skew=300)).skew == pytest.approx(0.999 * math.sqrt(3))
+    assert load(Scenario(num_experts=8, top_k=2, router_skew=300)).skew == pytest.approx(0.999 * math.sqrt(3))
     assert load(Scenario(num_experts=1, top_k=1, router_skew=3)).cv == 0
 
 
@@ -106,3 +162,25 @@ def test_the_distribution_widens_with_the_skew():
     even, skew = (expert_load.distribution(scenario, 4096) for scenario in (DEEP, skewed(10)))
     assert skew["load"].max() > even["load"].max()
     assert_allclose(even["probability"].sum(), 1, atol=1e-3)
+
+
+def test_a_slow_expert_pays_for_its_capacity_whatever_is_dropped():
+    fields = model_shape.fields_of(presets.models()["deepseek_v3"].architecture)
+    own = {"architecture": "deepseek_v3", "accelerator": "h100_sxm", "micro_batch_size": 1, "seq_len": 4096}
+    even = Scenario().change(**fields | own)
+    assert_allclose([load(even).slowdown, load(even).step_slowdown], [2.538, 1.753], rtol=1e-3)
+    assert load(even.change(router_skew=1.0)).step_slowdown == load(even).step_slowdown
+
+
+def test_the_largest_run_has_curves():
+    huge = Scenario(
+        num_experts=2,
+        top_k=1,
+        expert_parallel_size=10**5,
+        data_parallel_size=10**5,
+        seq_len=2**20,
+        micro_batch_size=10**6,
+    )
+    routed = load(huge).routed
+    assert curves.evenness(huge, routed, (0.0,)).notna().all(axis=None)
+    assert curves.dropped_percent(huge, routed, (1.25,)).notna().all(axis=None)
