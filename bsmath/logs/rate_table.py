@@ -9,8 +9,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from bsmath import lr_grid_groups, lr_grid_runs
-from bsmath.logs import curve_headers
+from bsmath.logs import curve_headers, rate_groups, rate_runs
 from bsmath.rate_grid import RateGrid, is_grid
 from bsmath.sweeps import RawTable, columns
 
@@ -55,7 +54,7 @@ def has_columns(headers: list[str]) -> bool:
     if len(headers) > MOST_HEADERS or not any(map(_is_loss, headers)):
         return False
     meanings = set(map(_meaning, headers))
-    named = any(map(lr_grid_runs.is_name, headers))
+    named = any(map(rate_runs.is_name, headers))
     return bool(meanings & columns.BATCHES or named) and ("learning_rate" in meanings or named)
 
 
@@ -69,7 +68,7 @@ def is_of_ends(raw: RawTable, name: str, lengths: bool) -> bool:
     results = {_meaning(header) for header in headers if header not in ends} & columns.RESULTS
     if not ends or results or not has_columns(headers) or len(raw.frame) > MOST_ROWS:
         return False
-    found = lr_grid_runs.read(raw, name)
+    found = rate_runs.read(raw, name)
     if found is None or not is_grid(found.table):
         return False
     table, frame = found.table, found.frame
@@ -83,7 +82,7 @@ def is_of_ends(raw: RawTable, name: str, lengths: bool) -> bool:
 
 def read(raw: RawTable, name: str) -> RateGrid | None:
     """The runs in a table; None where they tell no best rates: several at a batch, or one for each of several batches."""
-    found = lr_grid_runs.read(raw, name)
+    found = rate_runs.read(raw, name)
     if found is None:
         return None
     value, losses = _losses(found)
@@ -128,7 +127,7 @@ def _is_length(header: str) -> bool:
     return meant and not _words(header) & NOT_LENGTHS
 
 
-def _losses(found: lr_grid_runs.Runs) -> tuple[np.ndarray, list[str]]:
+def _losses(found: rate_runs.Runs) -> tuple[np.ndarray, list[str]]:
     """The loss of each run, nan where it is not finite, and the headers of losses, that which was taken first."""
     values = {str(header): found.numbers(header) for header in found.frame.columns if _is_loss(header)}
     values = {header: np.where((one > 0) & np.isfinite(one), one, np.nan) for header, one in values.items()}
@@ -136,21 +135,21 @@ def _losses(found: lr_grid_runs.Runs) -> tuple[np.ndarray, list[str]]:
     return values[order[0]], order
 
 
-def _short(found: lr_grid_runs.Runs, header: str, key: pd.Series) -> pd.Series:
+def _short(found: rate_runs.Runs, header: str, key: pd.Series) -> pd.Series:
     """Which runs ended before the others at their batch."""
     length = pd.Series(found.numbers(header), index=found.table.index)
     longest = length.groupby([key, found.table["tokens_per_step"]]).transform("max")
     return length < UNFINISHED * longest
 
 
-def _alike(found: lr_grid_runs.Runs, header: str, key: pd.Series) -> pd.Series:
+def _alike(found: rate_runs.Runs, header: str, key: pd.Series) -> pd.Series:
     """Which runs are as long as most at their batch."""
     length = pd.Series(found.numbers(header), index=found.table.index)
     usual = length.groupby([key, found.table["tokens_per_step"]]).transform("median")
     return (length - usual).abs() <= SAME * usual
 
 
-def _groups(found: lr_grid_runs.Runs, ends: list[str]) -> tuple[np.ndarray, str]:
+def _groups(found: rate_runs.Runs, ends: list[str]) -> tuple[np.ndarray, str]:
     """The name of the grid that each run is of, and what it was averaged over, in a sentence; `ends` are columns of lengths."""
     batch, rate = found.table["tokens_per_step"].to_numpy(), found.table["learning_rate"].to_numpy()
     meanings = {str(header): found.meaning(header) for header in found.frame.columns}
@@ -159,21 +158,21 @@ def _groups(found: lr_grid_runs.Runs, ends: list[str]) -> tuple[np.ndarray, str]
     wanted = [header for header, meaning in meanings.items() if _is_setting(header, meaning)]
     settings = {header: found.frame[header] for header in wanted + beside}
     settings |= found.lengths([header for header in ends if header in meanings])
-    told = pd.DataFrame({header: lr_grid_groups.texts(column) for header, column in settings.items()})
+    told = pd.DataFrame({header: rate_groups.texts(column) for header, column in settings.items()})
     told = told.reindex(found.table.index)
-    own = lr_grid_groups.names(told[models], models)
-    chosen = lr_grid_groups.telling(told.drop(columns=models + beside), batch, rate, pd.factorize(own)[0])
-    group = lr_grid_groups.names(told[models + chosen], models)
+    own = rate_groups.names(told[models], models)
+    chosen = rate_groups.telling(told.drop(columns=models + beside), batch, rate, pd.factorize(own)[0])
+    group = rate_groups.names(told[models + chosen], models)
     parts = found.table.assign(group=group).groupby("group")
     if is_grid(found.table) and not any(is_grid(part) for _, part in parts):
         group = own
-    mixed = ", ".join(map(repr, lr_grid_groups.mixed(told, batch, rate, group)))
+    mixed = ", ".join(map(repr, rate_groups.mixed(told, batch, rate, group)))
     return group, f"Runs at one batch and rate that differ in {mixed} are averaged." if mixed else ""
 
 
 def _is_setting(header: str, meaning: str | None) -> bool:
     """Whether a column tells how a run was set up, beside its batch and its rate."""
-    if _is_loss(header) or _is_length(header) or lr_grid_runs.is_name(header):
+    if _is_loss(header) or _is_length(header) or rate_runs.is_name(header):
         return False
     weighs = meaning == "loss" and bool(_words(header) & WEIGHTS)
     return weighs or meaning in (None, "text", "precision", "seq_len", *MODELS)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bsmath import logs, lr_grid_groups, sweeps
+from bsmath import logs, sweeps
+from bsmath.logs import rate_groups
 from bsmath.rate_grid import RateGrid
 
 BATCHES, RATES = 65536 * 2 ** np.arange(4), 1e-4 * 2.0 ** np.arange(5)
@@ -154,8 +155,8 @@ def test_what_is_measured_anew_in_every_row_and_what_one_rate_has_alone_are_no_s
     batch, rate = np.repeat([1.0, 2.0], 8), np.tile(np.repeat([1.0, 2.0, 3.0, 4.0], 2), 2)
     frame = pd.DataFrame({"wd": ["a", "b"] * 8, "measured": [str(n) for n in range(16)], "by rate": rate.astype(str)})
     key = np.zeros(16, int)
-    assert lr_grid_groups.telling(frame, batch, rate, key) == ["wd"]
-    assert lr_grid_groups.mixed(frame, batch, rate, key) == ["wd"]
+    assert rate_groups.telling(frame, batch, rate, key) == ["wd"]
+    assert rate_groups.mixed(frame, batch, rate, key) == ["wd"]
 
 
 CELL = st.sampled_from(["", "nan", "inf", "-1", "0", "1", "3e-4", "1e308", "1e-308", "1e400", "64k", "3.1", "x", "2"])
