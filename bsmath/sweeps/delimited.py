@@ -98,6 +98,10 @@ def _at_once(data: bytes, start: int, found: Layout, progress: Progress) -> Tabl
             return _filled(
                 frame, np.arange(found.header_line + 1, found.header_line + 1 + len(frame), dtype=np.int32), []
             )
+    end = data.find(b"\n", start)
+    first_row = data[start : end if end >= 0 else len(data)]
+    if not quotes and first_row.count(separator) >= len(found.headers):
+        return None  # longer than the header: pandas would make an index of its first cells
     frame = _pandas(data, start, found, quotes, None, progress)
     lines = data.count(b"\n", start) + (not data.endswith(b"\n"))
     if frame is None or len(frame) != lines:
