@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy import optimize
 
 from bsmath import dimensions, moe, moe_imbalance, moe_matmul, moe_polya, moe_sequences, presets, roofline
 from bsmath.architecture import Architecture
@@ -101,6 +102,29 @@ def dropped(scenario: Scenario, routed_tokens, capacity_factor):
     if skew := skew_of(scenario):
         return moe_imbalance.dropped_fraction(routed_tokens, *routing, skew)
     return moe.dropped_fraction(routed_tokens, *routing)
+
+
+def skew_for_dropped(scenario: Scenario, share: float) -> float:
+    """The skew at which the scenario's router, micro-batch and capacity factor drop this share, as a log of a real run tells it.
+
+    Raises
+    ------
+    ValueError
+        Where an even router drops as much already, or no router so much.
+    """
+    most = LARGEST_SKEW * (scenario.num_experts / scenario.top_k - 1) ** 0.5
+    routed = moe.routed_tokens(scenario.micro_batch_size, scenario.seq_len, scenario.expert_parallel_size)
+
+    def over(skew: float) -> float:
+        return float(dropped(scenario.change(router_skew=skew), routed, scenario.capacity_factor)) - share
+
+    least, largest = over(0.0) + share, over(most) + share if most > 0 else 0.0
+    if not least < share < largest:
+        raise ValueError(
+            f"the dropped share must be from {least:.3g} (an even router) to {largest:.3g} (one that uses {scenario.top_k} experts alone) at "
+            f"capacity factor {scenario.capacity_factor:g} and {routed:,} tokens routed together, got {share:.3g}"
+        )
+    return float(optimize.brentq(over, 0.0, most, xtol=1e-6))
 
 
 def _likeness(scenario: Scenario, routed_tokens):

@@ -54,6 +54,7 @@ st.markdown(words.matmul(scenario, load))
 
 st.subheader("How uneven, and what is dropped", anchor=False)
 experts.imbalance()
+experts.from_drop_rate()
 st.markdown(words.experts_solved(load))
 even = curves.evenness(scenario, load.routed, tuple(SKEWS))
 shell.chart(

@@ -32,6 +32,19 @@ def imbalance() -> None:
     )
 
 
+def from_drop_rate() -> None:
+    """The skew from what a real run's log says of its dropped tokens."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input(
+            "Measured drop rate [%]",
+            key="drop_rate",
+            width=220,
+            placeholder="from a log",
+            help="Share of routed tokens that found their expert full, at this micro-batch and capacity factor.",
+        )
+        st.button("Take the skew from it", on_click=state.fit_skew)
+
+
 def definitions(scenario: Scenario, load: ExpertLoad) -> None:
     """What a capacity factor means in each trainer, with the one that gives the same room; and how loads are kept even."""
     with st.expander("What a capacity factor means in each trainer, and how loads are kept even"):

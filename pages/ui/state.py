@@ -10,7 +10,18 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
-from bsmath import architecture, curves, hf_config, imported_run, link, measured, model_shape, presets, quantities
+from bsmath import (
+    architecture,
+    curves,
+    expert_load,
+    hf_config,
+    imported_run,
+    link,
+    measured,
+    model_shape,
+    presets,
+    quantities,
+)
 from bsmath.link import View
 from bsmath.measured import Measurement
 from bsmath.outlook import Outlook
@@ -298,6 +309,17 @@ def use_fit(found: Measurement) -> None:
         return say(f"The fit does not go into this scenario: {error}; the values before are kept.")
     if change(**changes) and sentence:
         note(sentence)
+
+
+def fit_skew() -> None:
+    """Set the router's skew from the typed share of dropped tokens, in percent."""
+    written = st.session_state.drop_rate.strip().removesuffix("%")
+    try:
+        found = expert_load.skew_for_dropped(scenario(), quantities.parse_number(written) / 100)
+    except ValueError as error:
+        return say(f"Drop rate: {error}; the skew before is kept.")
+    change(router_skew=float(f"{found:.4g}"))
+    return None
 
 
 def calibrate(run: Outlook) -> None:

@@ -184,3 +184,17 @@ def test_the_largest_run_has_curves():
     routed = load(huge).routed
     assert curves.evenness(huge, routed, (0.0,)).notna().all(axis=None)
     assert curves.dropped_percent(huge, routed, (1.25,)).notna().all(axis=None)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.01])
+def test_the_skew_is_found_from_a_measured_drop_rate(correlation):
+    scenario = DEEP.change(sequence_correlation=correlation)
+    share = load(scenario.change(router_skew=0.4)).dropped
+    assert_allclose(expert_load.skew_for_dropped(scenario, share), 0.4, rtol=1e-3)
+
+
+def test_a_drop_rate_that_no_router_has_is_refused_with_what_is_possible():
+    with pytest.raises(ValueError, match="the dropped share must be from 7.59e-05 .an even router. to 0.871 .* got 0"):
+        expert_load.skew_for_dropped(DEEP, 0.0)
+    with pytest.raises(ValueError, match="got 0.5"):
+        expert_load.skew_for_dropped(Scenario(num_experts=4, top_k=4), 0.5)

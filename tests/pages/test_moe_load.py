@@ -58,3 +58,14 @@ def test_own_loads_take_the_place_of_the_shipped_ones():
     app.run()
     found = next(table.value for table in app.table if "Over sampling noise" in table.value)
     assert found["Layer"].tolist() == ["1", "3"] and found["Dropped at 1"].tolist() != ["0 %", "0 %"]
+
+
+def test_the_skew_is_taken_from_a_typed_drop_rate_and_an_impossible_one_is_refused():
+    app = opened("pages/moe_load.py", MIXTRAL)
+    app.text_input(key="drop_rate").set_value("4").run()
+    next(button for button in app.button if button.label == "Take the skew from it").click().run()
+    assert not app.exception and "drops 4 % of them" in plain(app)
+    for typed in ("99", "much", ""):
+        app.text_input(key="drop_rate").set_value(typed).run()
+        next(button for button in app.button if button.label == "Take the skew from it").click().run()
+        assert not app.exception and "the skew before is kept" in plain(app)
