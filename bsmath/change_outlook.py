@@ -80,8 +80,9 @@ def change_outlook(scenario: Scenario) -> ChangeOutlook:
     """
     rules, old = rules_of(scenario), recipe_of(scenario)
     found = changed(old, split_of(scenario), rules)
-    runs = [outlook(each) for each in (scenario, applied(scenario, found))]
-    single = outlook(applied(scenario, found).change(grad_accum_steps=1))
+    after = applied(scenario, found)
+    runs = [outlook(each) for each in (scenario, after)]
+    single = outlook(after.change(grad_accum_steps=1))
     case = Case(
         change=found,
         rules=rules,

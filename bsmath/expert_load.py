@@ -1,7 +1,8 @@
 """What a scenario's batch means for its experts: the load where capacity applies and the load of the global batch.
 
 CV^2 = skew^2 + (1 - skew^2/(E - 1)) deff (1 - p)/(M p)      skew: CV of the experts' true shares; deff: tokens of one text alike
-dropped: exact for uniform routing (`moe`); with a skew the Dirichlet-multinomial (`moe_imbalance`) of M/deff tokens
+dropped: exact for uniform routing (`moe`), the Dirichlet-multinomial for a skew (`moe_imbalance`), and where tokens are alike
+the beta-binomial of the same variance (`moe_sequences`); the capacity is that of the real M in each
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize
 
-from bsmath import dimensions, moe, moe_imbalance, moe_matmul, moe_polya, moe_sequences, presets, roofline
+from bsmath import dimensions, moe, moe_imbalance, moe_matmul, moe_polya, moe_sequences, moe_solve, presets, roofline
 from bsmath.architecture import Architecture
 from bsmath.outlook import Outlook
 from bsmath.scenario import Scenario
@@ -21,10 +22,6 @@ UNKNOWN = {"slowdown": float("nan"), "step_slowdown": float("nan")}
 """What the roofline says where a model's dimensions or a device's bandwidth are not known."""
 LARGEST_SKEW = 0.999
 """Share of sqrt(E/k - 1), all tokens to the same k experts, that a skew may reach."""
-EXACT = 1e-9
-"""Share of a capacity of very many tokens to which the least one is found."""
-CANDIDATES = 65
-"""Capacities that are tried at once in the search for the least one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,19 +134,12 @@ def _likeness(scenario: Scenario, routed_tokens):
 def least_factor(scenario: Scenario, routed_tokens: int) -> float:
     """Smallest capacity factor that drops at most WANTED_DROP; E/k, room for every token, where no smaller one does."""
     mean = moe.tokens_per_expert(routed_tokens, scenario.num_experts, scenario.top_k)
-    low, high = 0.0, float(routed_tokens)
-    while high - low > max(1, high * EXACT):
-        tried = np.unique(
-            np.round(
-                np.geomspace(max(low, 1), high, CANDIDATES) if low < high / 2 else np.linspace(low, high, CANDIDATES)
-            )
-        )
-        enough = np.flatnonzero(dropped(scenario, routed_tokens, tried / mean) <= WANTED_DROP)
-        place = int(enough[0]) if len(enough) else len(tried) - 1
-        low, high = (float(tried[place - 1]) if place else low), float(tried[place])
-        if place == 0:
-            break
-    return min(high / mean, scenario.num_experts / scenario.top_k)
+
+    def enough(capacity):
+        return dropped(scenario, routed_tokens, capacity / mean) <= WANTED_DROP
+
+    capacity = float(moe_solve.smallest(enough, float(routed_tokens)))
+    return min(capacity / mean, scenario.num_experts / scenario.top_k)
 
 
 def tokens_for_cv(scenario: Scenario) -> float:

@@ -38,7 +38,7 @@ def least_capacity(dropped, routed_tokens, num_experts, top_k, skew=0.0):
     def enough(capacity):
         return _dropped_fraction(routed_tokens, num_experts, top_k, capacity / mean, skew) <= dropped
 
-    return _smallest(enough, np.broadcast_arrays(dropped, most, mean)[1])
+    return smallest(enough, np.broadcast_arrays(dropped, most, mean)[1])
 
 
 def least_capacity_factor(dropped, routed_tokens, num_experts, top_k, skew=0.0):
@@ -74,7 +74,7 @@ def min_routed_tokens_for_dropped(dropped, num_experts, top_k, capacity_factor, 
         return unrounded_dropped_fraction(routed_tokens, *routing) <= dropped
 
     largest = np.broadcast_arrays(2.0**MOST_DOUBLINGS, dropped, *routing)[0]
-    return np.where(enough(largest), _smallest(enough, largest), np.inf)[()]
+    return np.where(enough(largest), smallest(enough, largest), np.inf)[()]
 
 
 def unrounded_dropped_fraction(routed_tokens, num_experts, top_k, capacity_factor, skew=0.0):
@@ -96,11 +96,11 @@ def _dropped_fraction(routed_tokens, num_experts, top_k, capacity_factor, skew):
     return np.where(np.equal(skew, 0), uniform, skewed)
 
 
-def _smallest(enough, largest):
-    """Smallest whole number from 1 to `largest` that is enough, if `largest` is; by bisection."""
+def smallest(enough, largest):
+    """Smallest whole number from 1 to `largest` that is enough, if `largest` is; by bisection, as far as floats tell whole numbers apart."""
     low, high = np.zeros_like(largest, dtype=float), np.array(largest, dtype=float)
-    while np.any(high - low > 1):
-        middle = np.where(high - low > 1, np.floor((low + high) / 2), high)
+    while np.any(apart := high - low > np.maximum(1, 2 * np.spacing(high))):
+        middle = np.where(apart, np.floor((low + high) / 2), high)
         good = enough(middle)
         low, high = np.where(good, low, middle), np.where(good, middle, high)
     return high[()]

@@ -13,8 +13,8 @@ from pages.ui import loaded, shell, state, text
 
 PREDICTED = (1.0, 1.25, 1.5, 2.0)
 """Capacity factors whose drops are predicted from measured loads."""
-MOST_FITTED, MOST_LAYERS = 64, 100
-"""Layers and settings that are fitted, and layers in one map."""
+MOST_FITTED, MOST_LAYERS = 1000, 100
+"""Layers of all settings that are fitted, and layers in one map."""
 
 
 def imbalance() -> None:
@@ -47,7 +47,12 @@ def from_drop_rate() -> None:
 
 def definitions(scenario: Scenario, load: ExpertLoad) -> None:
     """What a capacity factor means in each trainer, with the one that gives the same room; and how loads are kept even."""
-    with st.expander("What a capacity factor means in each trainer, and how loads are kept even"):
+    section = st.expander(
+        "What a capacity factor means in each trainer, and how loads are kept even", **state.section("capacities")
+    )
+    if not section.open:
+        return
+    with section:
         st.table(_capacities(scenario), hide_index=True)
         st.caption(
             f"Here and in Megatron-LM a factor is over the mean load M k/E and rounded up: {text.count(load.capacity)} tokens. The second column "
