@@ -129,8 +129,8 @@ ITEMS = (
             Side(says="little, about 4 % predicted in one example", source=f"{_MCCANDLISH}, app. D"),
             Side(says="no: constant batch, or a ramp that cost 18.8 % more steps", source="Kimi K2; Qwen3.8, by secondary reports"),
         ),
-        here="One B_crit is used for a whole run, which assumes neither gain nor loss from a ramp.",
-        pages=(CRITICAL,),
+        here="The Batch ramp page computes what a ramp gains under a chosen growth of B_crit; everywhere else one B_crit stands for a run.",
+        pages=(CRITICAL, "batch_ramp"),
     ),
     Disagreement(
         subject="Is gradient accumulation normal or wasteful?",

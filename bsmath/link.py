@@ -31,6 +31,9 @@ RESERVED = ("embed", "embed_options")
 DATA = "data"
 """The parameter that holds shared data (see `bsmath.shared`)."""
 
+PINS = ("pin1", "pin2", "pin3", "pin4")
+"""The parameters that hold pinned scenarios (see `bsmath.pins`)."""
+
 MOST_PROBLEMS = 5
 """Sentences shown about one address; the rest is counted."""
 
@@ -53,45 +56,55 @@ class View:
             checks.one_of(name, getattr(self, name), known)
 
 
-def to_query(scenario: Scenario, view: View, data: str = "") -> dict[str, str]:
-    """The link as parameters: the version, what differs from its defaults, and shared data as text."""
-    query = {"v": str(VERSION)}
-    default = Scenario()
+def to_query(scenario: Scenario, view: View, data: str = "", pins: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The link as parameters: the version, what differs from its defaults, pins as `pins.to_query` wrote them, and shared data."""
+    query = {"v": str(VERSION)} | fields_to_query(scenario)
+    for name, (usual, *_) in VIEW_CHOICES.items():
+        if getattr(view, name) != usual:
+            query[name] = getattr(view, name)
+    return query | dict(pins or {}) | ({DATA: data} if data else {})
+
+
+def fields_to_query(scenario: Scenario) -> dict[str, str]:
+    """The fields that differ from the version's defaults, as text."""
+    query, default = {}, Scenario()
     for name in FIELDS:
         value = getattr(scenario, name)
         usual = getattr(scenario, FOLLOWERS[name]) if name in FOLLOWERS else getattr(default, name)
         if value != usual:
             query[name] = _written(value)
-    for name, (usual, *_) in VIEW_CHOICES.items():
-        if getattr(view, name) != usual:
-            query[name] = getattr(view, name)
-    return query | ({DATA: data} if data else {})
+    return query
 
 
 def from_query(query: Mapping[str, str]) -> tuple[Scenario, View, list[str]]:
-    """Read a link; every value that cannot be used is a sentence in the list and leaves its default."""
+    """Read a link; every value that cannot be used is a sentence in the list and leaves its default.
+
+    Its pins are read by `pins.from_query`.
+    """
     problems = []
-    version = _version(query.get("v"), problems)
-    values = {}
-    for name in FIELDS:
-        if name in query:
-            try:
-                values[name] = checked(name, parse_field(name, query[name]))
-            except ValueError as error:
-                problems.append(f"{_short(str(error))}; its default is used.")
-    scenario = _joined(Scenario(**OLD_DEFAULTS[version]), values, problems)
+    version = read_version(query.get("v"), problems)
+    scenario = fields_from_query({name: query[name] for name in FIELDS if name in query}, version, problems)
     view = View()
     for name in VIEW_CHOICES:
         if name in query:
             try:
                 view = dataclasses.replace(view, **{name: query[name]})
             except ValueError as error:
-                problems.append(f"{_short(str(error))}; its default is used.")
-    known = {"v", DATA, *FIELDS, *VIEW_CHOICES, *RESERVED}
-    problems += [f"Unknown parameter {_short(name)!r} was left out." for name in query if name not in known]
-    if len(problems) > MOST_PROBLEMS:
-        problems[MOST_PROBLEMS:] = [f"{len(problems) - MOST_PROBLEMS} more values of this link could not be used."]
-    return scenario, view, problems
+                problems.append(f"{short(str(error))}; its default is used.")
+    known = {"v", DATA, *PINS, *FIELDS, *VIEW_CHOICES, *RESERVED}
+    problems += [f"Unknown parameter {short(name)!r} was left out." for name in query if name not in known]
+    return scenario, view, few(problems)
+
+
+def fields_from_query(texts: Mapping[str, str], version: int, problems: list[str]) -> Scenario:
+    """The scenario whose fields have these texts; what cannot be used joins `problems` and leaves the version's default."""
+    values = {}
+    for name, text in texts.items():
+        try:
+            values[name] = checked(name, parse_field(name, text))
+        except ValueError as error:
+            problems.append(f"{short(str(error))}; its default is used.")
+    return _joined(Scenario(**OLD_DEFAULTS[version]), values, problems)
 
 
 def parse_field(name: str, text: str):
@@ -101,7 +114,7 @@ def parse_field(name: str, text: str):
     try:
         value = quantities.parse_number(text)
     except ValueError:
-        raise ValueError(f"{name} must be a number such as 7.3e9, 7.3B, 512k or 2^20, got {_short(text)!r}") from None
+        raise ValueError(f"{name} must be a number such as 7.3e9, 7.3B, 512k or 2^20, got {short(text)!r}") from None
     return int(value) if name in WHOLE and value == int(value) else value
 
 
@@ -115,10 +128,11 @@ def _joined(scenario: Scenario, values: dict, problems: list[str]) -> Scenario:
         return _joined(scenario, {name: value for name, value in values.items() if name != named}, problems)
 
 
-def _version(text: str | None, problems: list[str]) -> int:
+def read_version(text: str | None, problems: list[str]) -> int:
+    """The version that a link states, or the newest."""
     if text is None or text in map(str, OLD_DEFAULTS):
         return int(text or VERSION)
-    problems.append(f"v must be one of {', '.join(map(str, OLD_DEFAULTS))}, got {_short(text)!r}; read as {VERSION}.")
+    problems.append(f"v must be one of {', '.join(map(str, OLD_DEFAULTS))}, got {short(text)!r}; read as {VERSION}.")
     return VERSION
 
 
@@ -130,5 +144,12 @@ def _written(value) -> str:
     return (short if float(short) == value else repr(value)).replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
 
 
-def _short(text: str, most: int = 200) -> str:
+def few(problems: list[str]) -> list[str]:
+    """The first sentences, the rest counted."""
+    more = len(problems) - MOST_PROBLEMS
+    return [*problems[:MOST_PROBLEMS], *([f"{more} more values of this link could not be used."] if more > 0 else [])]
+
+
+def short(text: str, most: int = 200) -> str:
+    """A text of a link, cut."""
     return text if len(text) <= most else text[:most] + "..."

@@ -7,87 +7,8 @@ It is the only truth: widgets are drawn from it, links carry it, formulas receiv
 import dataclasses
 from dataclasses import dataclass
 
-from bsmath import change_settings, checks, dimensions, lr, presets, quantities, recipe
-
-FOLLOWERS = {
-    "active_params": "num_params",
-    "noise_scale": "critical_batch_size",
-    "new_micro_batch_size": "micro_batch_size",
-    "new_grad_accum_steps": "grad_accum_steps",
-    "new_data_parallel_size": "data_parallel_size",
-    "new_seq_len": "seq_len",
-}
-"""Fields that take the value of another until they are given one of their own."""
-
-CEILINGS = {"num_params": "active_params", "num_experts": "top_k"}
-"""Fields that another may not exceed."""
-
-CHOICES = {
-    "goal": ("target", "budget"),
-    "optimizer": ("adamw", "sgd"),
-    "precision": ("bf16", "fp8"),
-    "recompute": ("none", "selective", "full"),
-    "gradient_dtype": ("bf16", "fp32"),
-    "decay": recipe.CHOICES["decay"],
-    "schedule": recipe.CHOICES["schedule"],
-    "schedule_unit": ("steps", "tokens"),
-    "loss_average": recipe.CHOICES["loss_average"],
-    "rate_rule": ("usual", *lr.RULES),
-    "beta_rule": tuple(change_settings.BETA_RULES),
-}
-"""The words that a field may hold."""
-
-OPTIONAL = ("network_bandwidth", "price_per_device_hour", "target_loss", "gradient_norm")
-"""Fields that may be left open."""
-
-RANGES = {
-    "num_params": (1e5, 1e13),
-    "active_params": (1e3, 1e13),
-    "seq_len": (16, 2**20),
-    "mfu": (0.01, 1),
-    "fixed_time": (0, 100),
-    "micro_batch_size": (1, 1e6),
-    "grad_accum_steps": (1, 1e6),
-    "data_parallel_size": (1, 1e6),
-    "model_parallel_size": (1, 1e5),
-    "padding_fraction": (0, 0.95),
-    "critical_batch_size": (1e2, 1e10),
-    "min_steps": (1, 1e8),
-    "token_budget": (1e3, 1e15),
-    "learning_rate": (1e-8, 100),
-    "reference_tokens_per_step": (1, 1e10),
-    "noise_scale": (1e2, 1e10),
-    "adam_saturation_batch": (1e2, 1e10),
-    "surge_peak_batch": (1e2, 1e10),
-    "weight_decay": (0, 10),
-    "beta1": (0, 0.999999),
-    "beta2": (0, 0.99999999),
-    "warmup_tokens": (0, 1e13),
-    "clip_norm": (0, 1e6),
-    "num_experts": (1, 1e5),
-    "top_k": (1, 1e5),
-    "capacity_factor": (0.1, 100),
-    "expert_parallel_size": (1, 1e5),
-    "price_per_device_hour": (0, 1e4),
-    "target_loss": (0.1, 20),
-    "zero_stage": (0, 3),
-    "micro_batch_time": (0, 100),
-    "network_bandwidth": (1e6, 1e15),
-    "overlap": (0, 1),
-    "min_learning_rate": recipe.RANGES["min_learning_rate"],
-    "epsilon": recipe.RANGES["epsilon"],
-    "decay_tokens": recipe.RANGES["decay_tokens"],
-    "checkpoint_tokens": recipe.RANGES["checkpoint_tokens"],
-    "eval_tokens": recipe.RANGES["eval_tokens"],
-    "gradient_norm": (0, 1e12),
-    "router_skew": (0, 300),
-    "sequence_correlation": (0, 1),
-    "new_micro_batch_size": (1, 1e6),
-    "new_grad_accum_steps": (1, 1e6),
-    "new_data_parallel_size": (1, 1e6),
-    "new_seq_len": (16, 2**20),
-}
-"""Smallest and largest value of each number, in the field's unit."""
+from bsmath import checks, dimensions, offers, presets, quantities, ramp_kinds
+from bsmath.field_rules import CEILINGS, CHOICES, FOLLOWERS, OPTIONAL, RANGES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,6 +136,38 @@ class Scenario:
     beta_rule: str = "keep"
     """How Adam's betas move: `keep`, `half_life` (in tokens) or `malladi` (square-root rule)."""
 
+    ramp: str = "linear_tokens"
+    """Shape of the batch ramp that is looked at, a name of `ramp_kinds.KINDS`; its length and ends are in the fields below."""
+    ramp_start: float | None = None
+    """Batch at which the ramp starts; None takes an eighth of its end. [real tokens]"""
+    ramp_end: float | None = None
+    """Batch at which it ends; None takes this run's. [real tokens]"""
+    ramp_tokens: float = 1e10
+    """Length of a ramp that has one. [real tokens]"""
+    ramp_levels: int = 8
+    """Different batches of a staircase, both ends included."""
+    ramp_factor: float = 1.0
+    """Batch of a ramp that follows the critical batch, as a multiple of what its rule says."""
+    ramp_stages: str = ""
+    """Batches by threshold, `0:768 250B:1536`: [real tokens]:[sequences], for the kind `stages`."""
+    ramps_compared: str = "linear_tokens law adaptive"
+    """Kinds and published ramps that are shown beside it, by name."""
+    critical_growth: str = "zhang_data"
+    """How the critical batch moves through the run: `constant`, a published law, or a `noise` or `branch` log; its average stays."""
+
+    most_devices: int = 64
+    """Most devices that a plan may use."""
+    device_memory: float | None = None
+    """Memory of one device that a plan may use; None takes the accelerator's. [bytes]"""
+    device_power: float | None = None
+    """Mean power of one device with its share of the rest; no default: energy is shown only once typed. [W]"""
+    deadline_days: float | None = None
+    """The target must be reached by then; None where there is no deadline. [days]"""
+    most_cost: float | None = None
+    """Most that the run may cost, in the currency of the price, or in device-hours where none is typed; None without a limit."""
+    other_offers: str = ""
+    """Other accelerators to plan with, each with its price per device-hour: `h100_sxm 2.5, b200_sxm 6`."""
+
     def __post_init__(self):
         for follower, leader in FOLLOWERS.items():
             if getattr(self, follower) is None:
@@ -260,12 +213,21 @@ WORDS = tuple(field.name for field in dataclasses.fields(Scenario) if field.type
 WHOLE = tuple(field.name for field in dataclasses.fields(Scenario) if field.type is int)
 
 
+TEXTS = {
+    "architecture": dimensions.checked,
+    "ramp_stages": ramp_kinds.checked_stages,
+    "ramps_compared": ramp_kinds.checked_names,
+    "other_offers": offers.checked,
+}
+"""Checks of the fields that hold free text."""
+
+
 def checked(name: str, value):
     """A field's value if it may stand alone, or the TypeError or ValueError that names it."""
     if name == "accelerator":
         return _accelerator(value)
-    if name == "architecture":
-        return dimensions.checked(value)
+    if name in TEXTS:
+        return TEXTS[name](value)
     if name in CHOICES:
         return checks.one_of(name, value, CHOICES[name])
     if value is None and name in OPTIONAL:

@@ -1,15 +1,16 @@
 """A scenario file: every field of the scenario, what is looked at and the loaded sweeps, as readable JSON, there and back.
 
 Unlike a link it writes all fields, so that it is a record that no later default changes, and it holds the sweeps themselves, not their
-medians. It is read like any upload: whatever it holds ends in a scenario and sentences on what could not be used, or in a SweepError.
+medians; pinned scenarios too. It is read like any upload: whatever it holds ends in a scenario and sentences on what could not be used, or in a SweepError.
 """
 
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
-from bsmath import checks, shared, sweeps
+from bsmath import checks, pins, shared, sweeps
 from bsmath.link import VIEW_CHOICES, View
+from bsmath.pins import Pin
 from bsmath.scenario import CEILINGS, FIELDS, WORDS, Scenario, checked
 from bsmath.sweep_record import from_record, to_record
 from bsmath.sweeps import Sweep, SweepError
@@ -26,7 +27,7 @@ MEDIANS = "in a scenario file: medians of each batch, as there were too many row
 """Comment on a sweep that was not written whole."""
 MOST_SWEEPS, MOST_PROBLEMS = 64, 10
 """Sweeps of one file, and sentences on it; the rest is counted."""
-KEYS = ("format", "version", "scenario", "view", "sweeps")
+KEYS = ("format", "version", "scenario", "view", "pins", "sweeps")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,25 +42,24 @@ class Saved:
     """The sweeps that were loaded."""
     problems: tuple[str, ...]
     """Sentences on what could not be used."""
+    pins: tuple[Pin, ...] = ()
+    """The pinned scenarios; files from before there were any have none."""
 
     def __iter__(self):
         """Scenario, view, sweeps and problems, in this order."""
         return iter((self.scenario, self.view, list(self.sweeps), list(self.problems)))
 
 
-def to_json(scenario: Scenario, view: View, loaded: Sequence[Sweep] = ()) -> str:
-    """The scenario file, a line a column of a sweep; sweeps of very many rows as their medians.
+def to_json(scenario: Scenario, view: View, loaded: Sequence[Sweep] = (), pinned: Sequence[Pin] = ()) -> str:
+    """The scenario file, a line a column of a sweep; sweeps of very many rows as their medians; pins where there are any.
 
     Raises
     ------
     SweepError
         Where it would be larger than MAX_BYTES even so.
     """
-    head = json.dumps(
-        {"format": FORMAT, "version": VERSION, "scenario": asdict(scenario), "view": asdict(view)},
-        indent=1,
-        allow_nan=False,
-    )
+    parts = {"format": FORMAT, "version": VERSION, "scenario": asdict(scenario), "view": asdict(view)}
+    head = json.dumps(parts | ({"pins": pins.to_records(pinned)} if pinned else {}), indent=1, allow_nan=False)
     for most in (MOST_WHOLE, 0):
         kept = [one if len(one.table) <= most else _medians(one) for one in loaded]
         text = f'{head[:-2]},\n "sweeps": [{",".join(_sweep_text(to_record(one)) for one in kept)}]\n}}\n'
@@ -118,13 +118,14 @@ def from_json(data: bytes, name: str) -> Saved:
     problems = [f"{name}: unknown key {_shown(key)} was left out." for key in found if key not in KEYS]
     scenario = _scenario(_part(found, "scenario", dict, name), problems)
     view = _view(_part(found, "view", dict, name), problems)
+    pinned = pins.from_records(_part(found, "pins", list, name), _scenario, problems)
     records = _part(found, "sweeps", list, name)
     if len(records) > MOST_SWEEPS:
         raise SweepError(f"{name} must hold at most {MOST_SWEEPS} sweeps, got {len(records):,}")
     read = tuple(from_record(record, name) for record in records)
     if len(problems) > MOST_PROBLEMS:
         problems[MOST_PROBLEMS:] = [f"{name}: {len(problems) - MOST_PROBLEMS} more values could not be used."]
-    return Saved(scenario=scenario, view=view, sweeps=read, problems=tuple(problems))
+    return Saved(scenario=scenario, view=view, sweeps=read, problems=tuple(problems), pins=pinned)
 
 
 def _json(data: bytes, name: str):

@@ -14,7 +14,8 @@ QUANTITIES = {"throughput": "tokens_per_second", "convergence": "steps"}
 
 
 def path(kind: str) -> Path:
-    """The file of one kind of measurement: throughput, convergence, noise, branch or router."""
+    """The file of one kind of measurement: throughput, convergence, noise, branch or router; together_throughput and
+    together_convergence are two sweeps of one model on one machine."""
     return next(FOLDER.glob(f"{kind}_*.csv"))
 
 

@@ -4,10 +4,12 @@ Every run starts from scratch: AdamW (see train), a linear warm-up and then a co
 to be tuned. The held-out loss is taken after every step up to 50 and then at every step that is 2 % later, and the run ends
 at the first one at or below the target: the count is at most 2 % too high, at every batch alike. A run that does not arrive
 is recorded with the steps that it was given; what it would have needed is more than that. One whose batch does not fit the
-memory is recorded as such, with no steps.
+memory is recorded as such, with no steps. The wall-clock of its optimizer steps is taken too, data drawn and evaluations
+left out: with a throughput sweep of the same model and machine, it tells whether steps times step time is the time a run takes.
 """
 
 import math
+import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 
@@ -21,7 +23,7 @@ from bsmath.bench.train import Run, num_params, optimizer_note  # noqa: F401 (nu
 
 COLUMNS = (
     "run", "device", "dtype", "num_params", "seq_len", "data_parallel_size", "global_batch_size", "tokens_per_step",
-    "learning_rate", "seed", "target_loss", "steps_to_target", "outcome", "steps_run", "final_loss",
+    "learning_rate", "seed", "target_loss", "steps_to_target", "outcome", "steps_run", "train_seconds", "final_loss",
 )  # fmt: skip
 EVALUATION_GROWTH = 1.02
 """Ratio of the steps at which the loss is evaluated."""
@@ -38,6 +40,7 @@ def notes(settings: Convergence) -> list[str]:
         "step to 50, then every 2 %",
         f"ends: reached, diverged, or not reached after {settings.patience} times the best run at its batch or "
         f"{settings.max_steps} steps",
+        "train_seconds: wall-clock of all steps that were run, without evaluations",
         "units: global_batch_size in sequences, rates are peaks, steps_to_target empty where the run did not arrive",
     ]
 
@@ -72,7 +75,7 @@ def rows(setup: Setup, ranks: Ranks, text: np.ndarray, kept: list[dict[str, str]
             most = settings.max_steps
             if batch in fewest:
                 most = min(most, math.ceil(settings.patience * fewest[batch]))
-            arrived, outcome, steps, loss = attempt(settings, ranks, text, job, most)
+            arrived, outcome, steps, seconds, loss = attempt(settings, ranks, text, job, most)
             yield (
                 setup.cells()
                 | {
@@ -84,6 +87,7 @@ def rows(setup: Setup, ranks: Ranks, text: np.ndarray, kept: list[dict[str, str]
                     "steps_to_target": arrived,
                     "outcome": outcome,
                     "steps_run": steps,
+                    "train_seconds": seconds,
                     "final_loss": loss,
                 },
                 done / len(jobs),
@@ -94,8 +98,8 @@ def rows(setup: Setup, ranks: Ranks, text: np.ndarray, kept: list[dict[str, str]
 
 def attempt(
     settings: Convergence, ranks: Ranks, text: np.ndarray, job: tuple[int, int, float], most: int
-) -> tuple[int | None, str, int, float | None]:
-    """One run of `order`, from scratch: the steps to the target or None, the outcome, the steps run, the last loss.
+) -> tuple[int | None, str, int, float | None, float | None]:
+    """One run of `order`, from scratch: steps to the target or None, outcome, steps run, their seconds, the last loss.
 
     One process of several that runs out of memory ends the job: it cannot tell the others, which wait for it.
     """
@@ -103,27 +107,30 @@ def attempt(
     try:
         with device.memory_errors() if ranks.size == 1 else nullcontext():
             run = Run(settings, ranks, text, seed)
-            arrived, outcome, loss = to_target(run, batch, rate, most)
+            arrived, outcome, seconds, loss = to_target(run, batch, rate, most)
     except MemoryError:
-        return None, OUT_OF_MEMORY, 0, None
-    return arrived, outcome, run.steps, loss
+        return None, OUT_OF_MEMORY, 0, None, None
+    return arrived, outcome, run.steps, seconds, loss
 
 
-def to_target(run: Run, global_batch_size: int, rate: float, most: int) -> tuple[int | None, str, float]:
-    """Train until the held-out loss is at the target: the steps that took or None, the outcome, the last loss."""
+def to_target(run: Run, global_batch_size: int, rate: float, most: int) -> tuple[int | None, str, float, float]:
+    """Train until the held-out loss is at the target: steps that took or None, outcome, seconds of all steps, the last loss."""
     first = loss = run.evaluate()
-    due = 1
+    due, seconds = 1, 0.0
     while run.steps < most:
+        start = time.perf_counter()
         run.step(global_batch_size, run.warmed_up(rate))
+        device.synchronize()
+        seconds += time.perf_counter() - start
         if run.steps < due and run.steps < most:
             continue
         due = max(run.steps + 1, math.ceil(run.steps * EVALUATION_GROWTH))
         loss = run.evaluate()
         if not loss <= first + DIVERGENCE:
-            return None, DIVERGED, loss
+            return None, DIVERGED, seconds, loss
         if loss <= run.settings.target_loss:
-            return run.steps, REACHED, loss
-    return None, NOT_REACHED, loss
+            return run.steps, REACHED, seconds, loss
+    return None, NOT_REACHED, seconds, loss
 
 
 def line(row: dict) -> str:

@@ -115,7 +115,7 @@ def _keep_sweep(one: intake.SweepFile) -> None:
 
 def _keep_saved(saved) -> None:
     """Take a saved scenario with its data."""
-    state.open_saved(saved.scenario, saved.view)
+    state.open_saved(saved.scenario, saved.view, saved.pins)
     for sentence in saved.problems:
         state.say(sentence)
     for sweep in saved.sweeps:

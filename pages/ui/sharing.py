@@ -29,7 +29,7 @@ def _downloads(scenario: Scenario) -> None:
     )
     with st.container(horizontal=True):
         try:
-            whole = scenario_file.to_json(scenario, state.view(), kept)
+            whole = scenario_file.to_json(scenario, state.view(), kept, state.pinned())
         except SweepError as error:
             st.warning(text.plain(str(error)))
         else:

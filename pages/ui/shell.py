@@ -38,6 +38,10 @@ PAGES = (
         "How much of a gradient is noise, and what does that say about the batch?",
     ),
     Page(
+        "pages/batch_ramp.py", "Batch ramp", "Does it pay to start small and grow the batch, and how is that scheduled?"
+    ),
+    Page("pages/planner.py", "Planner", "How many devices, which batch, how long, and for how much?"),
+    Page(
         "pages/change_batch.py",
         "Change batch",
         "From an old run to a new batch: what must move, and what breaks if it does not?",

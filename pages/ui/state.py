@@ -19,12 +19,14 @@ from bsmath import (
     link,
     measured,
     model_shape,
+    pins,
     presets,
     quantities,
 )
 from bsmath.link import View
 from bsmath.measured import Measurement
 from bsmath.outlook import Outlook
+from bsmath.pins import Pin
 from bsmath.scenario import OPTIONAL, Scenario
 from pages.ui import text
 
@@ -47,11 +49,13 @@ def scenario() -> Scenario:
     """The scenario of this session; the first run reads it from the address."""
     if "scenario" not in st.session_state:
         first, view_first, problems = link.from_query(st.query_params)
+        pinned_first, pin_problems = pins.from_query(st.query_params)
         st.session_state.update(
             scenario=first,
             view=view_first,
             data=st.query_params.get(link.DATA, ""),
-            sentences=problems,
+            pins=pinned_first,
+            sentences=problems + pin_problems,
             history=[],
             notes=[],
             open_sections={},
@@ -100,11 +104,21 @@ def address() -> str:
 
 def query() -> dict[str, str]:
     """The link as parameters."""
-    return link.to_query(scenario(), view(), shared_text())
+    return link.to_query(scenario(), view(), shared_text(), pins.to_query(pinned()))
 
 
 def _query() -> str:
-    return urlencode(query())
+    return urlencode(query(), safe="=")
+
+
+def pinned() -> tuple[Pin, ...]:
+    """The pinned scenarios, which the link carries."""
+    return st.session_state.pins
+
+
+def keep_pins(kept: tuple[Pin, ...]) -> None:
+    """Make these the pinned scenarios."""
+    st.session_state.pins = kept
 
 
 def shared_text() -> str:
@@ -148,10 +162,13 @@ def reset() -> None:
     st.session_state.view = View()
 
 
-def open_saved(new: Scenario, new_view: View) -> None:
-    """Make a saved scenario and its views those of this session."""
+def open_saved(new: Scenario, new_view: View, new_pins: tuple[Pin, ...] = ()) -> None:
+    """Make a saved scenario and its views those of this session; its pins join those that are there, as far as there is room."""
     assign(new)
     st.session_state.view = new_view
+    st.session_state.pins, left_out = pins.joined(pinned(), new_pins)
+    if left_out:
+        say(f"{text.plural(left_out, 'pinned scenario')} of the file had no room beside the pins of this session.")
 
 
 def can_undo() -> bool:
@@ -251,6 +268,11 @@ def choice(name: str) -> dict:
     return tie(f"choice_{name}", getattr(scenario(), name), _read_choice, name)
 
 
+def names_choice(name: str) -> dict:
+    """A widget of several choices whose field holds their names between spaces."""
+    return tie(f"names_{name}", getattr(scenario(), name).split(), _read_names, name)
+
+
 def view_choice(name: str) -> dict:
     """A segmented control that sets a view switch."""
     tied = tie(f"view_{name}", getattr(view(), name), _read_view, name)
@@ -292,6 +314,10 @@ def _read_slider(key: str, name: str, labels: dict[str, float]) -> None:
 
 def _read_choice(key: str, name: str) -> None:
     change(**{name: st.session_state[key]})
+
+
+def _read_names(key: str, name: str) -> None:
+    change(**{name: " ".join(st.session_state[key])})
 
 
 def _read_view(key: str, name: str) -> None:

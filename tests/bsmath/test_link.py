@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from bsmath.link import View, from_query, to_query
-from bsmath.scenario import FIELDS, RANGES, WHOLE, Scenario
+from bsmath import pins
+from bsmath.link import PINS, View, from_query, to_query
+from bsmath.pins import Pin
+from bsmath.scenario import CHOICES, FIELDS, RANGES, TEXTS, WHOLE, Scenario
 
 TEN = {
     "num_params": 7e9, "seq_len": 4096, "mfu": 0.45, "accelerator": "h100_sxm", "data_parallel_size": 64,
@@ -85,8 +87,22 @@ def _values(name):
     return some.integers(int(low), int(min(high, 2**53))) if name in WHOLE else some.floats(low, high)
 
 
+WRITTEN = {
+    "architecture": ("", "llama_3_1_8b", "num_layers=2 hidden_size=96 num_heads=3 vocab_size=9 ffn_size=9"),
+    "ramp_stages": ("", "0:768 250B:1536"),
+    "ramps_compared": ("", "flat", "linear_tokens law adaptive"),
+    "other_offers": ("", "h100_sxm 2.5, b200_sxm 6"),
+}
+"""Free text, as each field may hold it."""
+WORDS = {name: some.sampled_from(known) for name, known in (CHOICES | WRITTEN).items()}
+
+
+def test_every_free_text_has_examples():
+    assert set(WRITTEN) == set(TEXTS)
+
+
 @settings(max_examples=200, deadline=None)
-@given(some.fixed_dictionaries({name: _values(name) for name in FIELDS if name in RANGES}))
+@given(some.fixed_dictionaries({name: _values(name) for name in FIELDS if name in RANGES} | WORDS))
 def test_every_scenario_survives_its_link(values):
     values["active_params"] = min(values["active_params"], values["num_params"])
     values["top_k"] = min(values["top_k"], values["num_experts"])
@@ -96,3 +112,16 @@ def test_every_scenario_survives_its_link(values):
 
 def test_every_field_of_the_scenario_is_covered():
     assert {field.name for field in dataclasses.fields(Scenario)} == set(FIELDS)
+
+
+def test_pins_are_in_the_link_beside_the_scenario_and_leave_its_reading_alone():
+    pinned = (Pin(name="Small", scenario=Scenario(micro_batch_size=8)), Pin(scenario=Scenario(**TEN)))
+    query = to_query(Scenario(num_params=7e9), View(), "abc", pins.to_query(pinned))
+    assert set(query) == {"v", "num_params", "data", "pin1", "pin2"}
+    assert from_query(query) == (Scenario(num_params=7e9), View(), [])
+    assert pins.from_query(query) == (pinned, [])
+
+
+def test_a_fifth_pin_is_an_unknown_parameter():
+    assert len(PINS) == 4
+    assert from_query({"pin5": "x"})[2] == ["Unknown parameter 'pin5' was left out."]

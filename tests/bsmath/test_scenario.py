@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from bsmath.outlook import outlook, seconds_to_goal
-from bsmath.scenario import FIELDS, RANGES, Scenario
+from bsmath.scenario import CHOICES, FIELDS, RANGES, TEXTS, Scenario
 
 VERSION_1 = {
     "num_params": 7.96e8, "active_params": 7.96e8, "seq_len": 2048, "accelerator": "h200_sxm", "mfu": 0.71, "fixed_time": 0.05,
@@ -19,7 +19,10 @@ VERSION_1 = {
     "min_learning_rate": 0.0, "decay": "coupled", "epsilon": 1e-8, "schedule": "cosine", "decay_tokens": 0.0, "schedule_unit": "steps",
     "checkpoint_tokens": 0.0, "eval_tokens": 0.0, "loss_average": "token", "gradient_norm": None, "new_micro_batch_size": 48,
     "new_grad_accum_steps": 1, "new_data_parallel_size": 1, "new_seq_len": 2048, "rate_rule": "usual", "beta_rule": "keep",
-    "router_skew": 0.0, "sequence_correlation": 0.0,
+    "router_skew": 0.0, "sequence_correlation": 0.0, "ramp": "linear_tokens", "ramp_start": None, "ramp_end": None,
+    "ramp_tokens": 1e10, "ramp_levels": 8, "ramp_factor": 1.0, "ramp_stages": "", "ramps_compared": "linear_tokens law adaptive",
+    "critical_growth": "zhang_data", "most_devices": 64, "device_memory": None, "device_power": None, "deadline_days": None,
+    "most_cost": None, "other_offers": "",
 }  # fmt: skip
 
 
@@ -139,3 +142,28 @@ def test_dimensions_may_be_a_model_s_name_or_written_out():
     assert Scenario(architecture="llama_3_1_8b").architecture == "llama_3_1_8b"
     with pytest.raises(ValueError, match="architecture must name num_heads"):
         Scenario(architecture="num_layers=2 hidden_size=96 vocab_size=9 ffn_size=9")
+
+
+def test_every_field_has_exactly_one_check():
+    assert sorted([*RANGES, *CHOICES, *TEXTS, "accelerator"]) == sorted(FIELDS)
+
+
+@pytest.mark.parametrize(
+    "name, text, message",
+    [
+        ("architecture", "num_layers=2", "architecture must name"),
+        ("ramp_stages", "1:2", "ramp_stages must begin at 0 tokens, got 1"),
+        ("ramps_compared", "a-b", "ramps_compared must be names of ramps, got 'a-b'"),
+        ("other_offers", "abacus 2", "other_offers must name accelerators"),
+    ],
+)
+def test_free_text_is_checked_and_empty_is_allowed(name, text, message):
+    assert getattr(Scenario(**{name: "  "}), name) == ""
+    with pytest.raises(ValueError, match=message):
+        Scenario(**{name: text})
+    with pytest.raises(TypeError, match=f"{name} must be text, got 7"):
+        Scenario(**{name: 7})
+
+
+def test_free_text_has_a_case_for_every_field_that_holds_some():
+    assert set(TEXTS) == {"architecture", "ramp_stages", "ramps_compared", "other_offers"}

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 from bsmath import measured, scenario_file, sweeps
 from bsmath.link import VIEW_CHOICES, View
+from bsmath.pins import Pin
 from bsmath.scenario import CHOICES, FIELDS, FOLLOWERS, OPTIONAL, RANGES, WHOLE, Scenario
 from bsmath.scenario_file import from_json, recognizes, to_json
 from bsmath.sweeps import Column, Problem, Question, Sweep, SweepError
@@ -19,6 +20,8 @@ GOOD = to_json(
     View(batch_unit="sequences"),
     [made({"tokens_per_step": [1024.0, 4096], "steps": [9.0, 7]})],
 )
+
+PINNED = (Pin(name="Small ~ batch", scenario=Scenario(micro_batch_size=8)), Pin(scenario=Scenario(num_params=7e9)))
 
 
 def assert_same(ours: Sweep, theirs: Sweep) -> None:
@@ -236,6 +239,7 @@ def test_many_unknown_keys_are_counted():
         (changed(scenario=[1]), "must have scenario as named values"),
         (changed(view="x"), "must have view as named values"),
         (changed(sweeps={}), "must have sweeps as a list"),
+        (changed(pins={}), "must have pins as a list"),
         (changed(sweeps=[{}] * 65), "must hold at most 64 sweeps, got 65"),
         (changed(sweeps=[{}]), "must have sweeps with name"),
         (with_table(steps=[1.0]), "must have table columns of one length"),
@@ -250,7 +254,7 @@ def test_many_unknown_keys_are_counted():
         (with_table(censored=[1, 0], learning_rate=[1, 1]), "must have censored as true or false"),
         (b" " * 5_000_001, "must be at most 5 MB, got 5"),
     ],
-    ids=range(25),
+    ids=range(26),
 )
 def test_what_is_no_scenario_file_is_refused_in_one_sentence(data, sentence):
     with pytest.raises(SweepError, match=sentence) as error:
@@ -283,6 +287,34 @@ def test_damaged_files_never_raise_anything_else(patch, at, lost):
     read_or_refused(good[:at] + patch[:4] + good[at + lost :])
 
 
+def test_pins_come_back_with_all_their_fields_and_older_files_have_none():
+    text = to_json(Scenario(), View(), (), PINNED)
+    saved = from_json(text.encode(), "x.json")
+    assert (saved.pins, saved.problems) == (PINNED, ()) and set(json.loads(text)["pins"][0]["scenario"]) == set(FIELDS)
+    assert "pins" not in json.loads(GOOD) and from_json(GOOD.encode(), "x.json").pins == ()
+
+
+@pytest.mark.parametrize(
+    "records, kept, sentence",
+    [
+        ([7], 0, "pin 1 must have a name and a scenario; it was left out."),
+        ([{"name": "a"}], 0, "pin 1 must have a name and a scenario"),
+        ([{"name": 7, "scenario": {}}], 0, "pin 1 must have a name and a scenario"),
+        ([{"name": "a", "scenario": {"mfu": 7}}], 1, "pin 1: mfu must be from 0.01 to 1, got 7; its default is used."),
+        (
+            [{"name": "x" * 61, "scenario": {}}],
+            1,
+            "pin 1: name must have at most 60 characters, got 61; the rest was cut.",
+        ),
+        ([{"name": "a", "scenario": {}}] * 6, 4, "pins must be at most 4, got 6; the first 4 are kept."),
+    ],
+)
+def test_a_pin_that_cannot_be_used_is_named_and_the_rest_is_kept(records, kept, sentence):
+    saved = from_json(changed(pins=records), "x.json")
+    assert len(saved.pins) == kept and len(saved.problems) == 1 and sentence in saved.problems[0]
+    assert saved.scenario == Scenario(num_params=7e9)
+
+
 LEAVES = (
     some.none()
     | some.booleans()
@@ -295,6 +327,8 @@ PATHS = (
     [(key,) for key in json.loads(GOOD)]
     + [("scenario", name) for name in FIELDS]
     + [("view", name) for name in VIEW_CHOICES]
+    + [("pins",), ("pins", 1), ("pins", 1, "name"), ("pins", 1, "scenario")]
+    + [("pins", 0, "scenario", name) for name in FIELDS]
 )
 PATHS += [("sweeps", 0, key) for key in json.loads(GOOD)["sweeps"][0]]
 PATHS += [
@@ -310,7 +344,7 @@ PATHS += [("sweeps", 0, "columns", 0, key) for key in ("header", "meaning", "fir
     LEAVES | some.lists(LEAVES, min_size=2, max_size=2) | some.dictionaries(some.text(max_size=3), LEAVES, max_size=2),
 )
 def test_wrong_values_anywhere_never_raise_anything_else(path, value):
-    found = json.loads(GOOD)
+    found = json.loads(GOOD) | {"pins": [{"name": "a", "scenario": {}}, {"name": "b", "scenario": {}}]}
     place = found
     for key in path[:-1]:
         place = place[key]

@@ -71,20 +71,21 @@ def test_a_run_ends_at_the_first_evaluation_at_or_below_the_target():
     target = path[25][1]
     expected = next(step for step, loss in path if loss <= target)
     run = Watched(replace(SMALL, target_loss=target))
-    arrived, outcome, loss = convergence.to_target(run, 8, 1e-2, 40)
+    arrived, outcome, _, loss = convergence.to_target(run, 8, 1e-2, 40)
     assert (arrived, outcome) == (expected, "reached") and run.steps == expected
     assert run.evaluations == free.evaluations[: expected + 1] and loss <= target
 
 
 def test_a_run_that_does_not_arrive_has_no_steps_to_the_target_but_the_steps_it_was_given():
     run = Watched(replace(SMALL, target_loss=1e-3))
-    assert convergence.to_target(run, 4, 1e-2, 7) == (None, "not reached", run.evaluations[-1][1])
+    arrived, outcome, seconds, loss = convergence.to_target(run, 4, 1e-2, 7)
+    assert (arrived, outcome, loss) == (None, "not reached", run.evaluations[-1][1]) and seconds > 0
     assert run.steps == 7 and run.evaluations[-1][0] == 7
 
 
 def test_a_rate_that_blows_the_loss_up_ends_the_run_as_diverged():
     run = Watched(SMALL)
-    arrived, outcome, loss = convergence.to_target(run, 4, 100.0, 60)
+    arrived, outcome, _, loss = convergence.to_target(run, 4, 100.0, 60)
     assert (arrived, outcome) == (None, "diverged") and run.steps < 60
     assert not loss <= run.evaluations[0][1] + 2
     assert all(before <= run.evaluations[0][1] + 2 for _, before in run.evaluations[:-1])
