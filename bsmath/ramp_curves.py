@@ -65,6 +65,11 @@ def rule_of(scenario: Scenario, one: Schedule) -> str:
     return usual_rule(scenario)
 
 
+def rule_rate(scenario: Scenario, one: Schedule, tokens_per_step):
+    """What the schedule's rule says for a batch. [tokens]"""
+    return curves.rate_by(rule_of(scenario, one), scenario, tokens_per_step)
+
+
 def peak_rates(scenario: Scenario, one: Schedule, tokens):
     """What the rule says for the batch after so many tokens, before the schedule."""
     return curves.rate_by(rule_of(scenario, one), scenario, one.ramp.at(tokens))

@@ -4,7 +4,7 @@ import streamlit as st
 
 from bsmath import ramp_curves, ramp_outlook, ramp_trap
 from pages.charts.ramp import batch_figure, pareto_figure, rate_figure, trap_figure
-from pages.ui import disagreements, loaded, ramp, shell, state, text
+from pages.ui import disagreements, loaded, ramp, ramp_export, shell, state, text
 
 scenario = state.scenario()
 run = shell.frame(scenario, "pages/batch_ramp.py")
@@ -74,6 +74,9 @@ shell.chart(
     table=trap.batches,
 )
 
+
+st.subheader("For your trainer", anchor=False)
+ramp_export.section(scenario, found)
 
 st.subheader("Ramps of published runs", anchor=False)
 ramp.published_section()
