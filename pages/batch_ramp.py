@@ -27,16 +27,17 @@ shell.chart(
     table=ramp_curves.joined(found.schedules),
 )
 st.caption(
-    "The dotted line is B_crit as a flat run meets it. Above it more than half of every token is wasted, far below it steps are: a ramp "
+    "The dotted line is B_crit as a flat run meets it. Above it more than half of the tokens are wasted, far below it steps are: a ramp "
     "moves along it. Its course is a law or a log, its level the scenario's B_crit."
 )
 st.table(ramp.table(found), hide_index=True)
 if scenario.goal == "target":
+    flat, best, points = ramp_curves.pareto(found)
     shell.chart(
-        pareto_figure(*ramp_curves.pareto(found)),
+        pareto_figure(flat, best, points),
         key="ramp_pareto",
         alt=f"Tokens against steps of every schedule beside those of flat batches; the best ramp's overheads are {text.times(found.gamma)} those of flat ones.",
-        table=ramp_curves.pareto(found)[2],
+        table=points,
     )
     st.caption(
         f"Below the blue line a ramp beats every flat batch. No ramp comes below the green one: with this growth of B_crit, "

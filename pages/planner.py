@@ -16,7 +16,15 @@ shell.paragraphs(*plan.doubts(found))
 if found.plans:
     shell.metrics(*plan.numbers(scenario, found))
     shell.chart(
-        frontier_figure(plan.series(found), plan.frontier(found), None, plan.here(run, found), plan.unit(found)),
+        frontier_figure(
+            plan.series(found),
+            plan.frontier(found),
+            plan.place(plan.shown_plan(scenario, found), found),
+            plan.here(run, found),
+            plan.unit(found),
+            scenario.deadline_days,
+            scenario.most_cost,
+        ),
         key="plan_frontier",
         alt="Cost against days to the goal, one point for each number of devices; the line joins the plans that no other beats.",
         table=plan.points(found.plans, found),
@@ -24,6 +32,7 @@ if found.plans:
     st.table(plan.table(found), hide_index=True)
     plan.small_job(scenario, run)
 pins.section(scenario, run)
+shell.folded("Does this hold? A worked example with measured runs", "plan_held_out_part", plan.held_out)
 
 shell.formula(
     r"T = S_{min}\left(1 + \frac{B_{crit}}{B}\right)\left(t_{fixed} + \frac{B}{R}\right)",

@@ -1,11 +1,9 @@
-"""Charts of plans: cost against time over the number of devices, and time against the batch at one of them."""
+"""Charts of plans: cost against time over the number of devices, and held-out runs against their prediction."""
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from pages.charts import theme
-from pages.charts.theme import BatchAxis
 
 COLORS = (theme.BLUE, theme.GREEN, theme.PURPLE, theme.SKY, theme.RED)
 
@@ -51,45 +49,6 @@ def frontier_figure(
             {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": most, "y1": most, "line": line},
         ]
     return go.Figure({"data": drawn, "layout": layout})
-
-
-def batch_figure(
-    curve: pd.DataFrame, flat: tuple[float, float] | None, point, marks, batch_axis: BatchAxis, safe=None
-) -> go.Figure:
-    """Days against the batch at one number of devices: curve with tokens_per_step and days, and low and high where known.
-
-    `flat` are the batches within 5 % of the best, `safe` those that are so in most draws; `point` is the plan's (batch, days).
-    """
-    x = batch_axis.place(curve["tokens_per_step"])
-    drawn = [theme.line("time to the goal", x, curve["days"], theme.BLUE, "days")]
-    if "low" in curve:
-        drawn.insert(
-            0, theme.band(x, curve["low"].to_numpy(), curve["high"].to_numpy(), theme.BLUE, "90 % of the draws")
-        )
-    plan = theme.points("the plan above", batch_axis.place([point[0]]), [point[1]], theme.RED, "days")
-    plan["marker"] = {
-        "color": "rgba(0,0,0,0)",
-        "size": 16,
-        "symbol": "circle",
-        "line": {"color": theme.RED, "width": 3},
-    }
-    drawn.append(plan)
-    ends = curve["tokens_per_step"].iloc[[0, -1]]
-    placed = tuple((batch_axis.place(position), label) for position, label in marks)
-    y = theme.axis("Days to the goal", "log", theme.reach(drawn, "y"))
-    layout = theme.layout(batch_axis.axis(*ends), y, placed)
-    shades = [
-        _shade(batch_axis.place(span), opacity) for span, opacity in ((flat, 0.12), (safe, 0.18)) if span is not None
-    ]
-    layout["shapes"] = [*layout["shapes"], *shades]
-    return go.Figure({"data": drawn, "layout": layout})
-
-
-def _shade(ends: np.ndarray, opacity: float) -> dict:
-    fill = f"rgba(0,158,115,{opacity})"
-    return {"type": "rect", "x0": ends[0], "x1": ends[1], "yref": "paper", "y0": 0, "y1": 1, "fillcolor": fill} | {
-        "line": {"width": 0}, "layer": "below",
-    }  # fmt: skip
 
 
 def held_out_figure(tables) -> go.Figure:

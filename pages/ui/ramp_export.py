@@ -8,6 +8,9 @@ from bsmath.ramp_outlook import RampOutlook
 from bsmath.scenario import Scenario
 from pages.ui import text
 
+NOTABLE = 0.1
+"""Change of a batch by rounding from which it is said, as a share."""
+
 
 def section(scenario: Scenario, found: RampOutlook) -> None:
     """The scenario's ramp as whole stages, to copy and as a file; what a trainer cannot say is named."""
@@ -31,6 +34,12 @@ def section(scenario: Scenario, found: RampOutlook) -> None:
         st.warning(text.plain(f"This ramp has no stages to write: {error}."))
         return
     chosen = RAMP_EXPORTS[kind]
+    change = ramp_stages.largest_change(stages)
+    if abs(change) > NOTABLE:
+        st.info(
+            f"This job steps in whole multiples of {text.plural(replica_sequences, 'sequence')} (micro-batch x replicas), which changes a batch of the "
+            f"ramp by up to {text.percent(abs(change))}: a smaller micro-batch or fewer replicas come nearer."
+        )
     if refused := chosen.unfit(stages):
         st.info(text.plain(refused))
         return
