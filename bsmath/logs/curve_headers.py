@@ -60,7 +60,7 @@ SCALAR = "loss (Value)"
 """Header of the values of a scalar of TensorBoard's, which is a loss unless the file's name says another tag."""
 LARGEST_LOSS = 100.0
 """Median from which numbers in columns that only name a batch are no losses."""
-MOST_RUNS = 1000
+MOST_COLUMNS = 1000
 """Columns among which losses by batch are looked for."""
 _BARE_BATCH = re.compile(r"[\W_]*(?P<size>\d{1,12})(?P<suffix>ki|mi|k|m)?[\W_]*", re.IGNORECASE)
 
@@ -148,10 +148,10 @@ def tracked(headers: list[str]) -> dict[str, dict[str, str]]:
 
 
 def by_batch(headers: list[str], frame: pd.DataFrame) -> dict[str, dict[str, str]]:
-    """Headers and metrics by run where several columns name a batch each, such as "loss_b16" and "loss_b32"; empty where they hold
-    something else than losses."""
+    """Headers and metrics by run where several columns name a batch each, such as "loss_b16" and "loss_b32"; of one metric twice the
+    first; empty where they hold something else than losses."""
     runs: dict[str, dict[str, str]] = {}
-    for header in headers if len(headers) <= MOST_RUNS else ():
+    for header in headers if len(headers) <= MOST_COLUMNS else ():
         said, rest = run_names.split(header)
         rest = re.sub(r"[|_\-\s().=:,]*\|[|_\-\s().=:,]*", " ", rest).strip(" _-/.")
         if "batch" not in said and meaning(header) in LOSSES:
@@ -160,8 +160,9 @@ def by_batch(headers: list[str], frame: pd.DataFrame) -> dict[str, dict[str, str
             label = re.sub(r"(?i)[\W_]*(?:train\w*|val\w*|eval\w*|test)?[\W_]*loss[\W_]*", " ", header).strip()
         else:
             continue
-        if label and (rest or _small(frame[header])):
-            runs.setdefault(label, {})[header] = rest or "loss"
+        metric = rest or "loss"
+        if label and metric not in runs.get(label, {}).values() and (rest or _small(frame[header])):
+            runs.setdefault(label, {})[header] = metric
     return runs if len(runs) > 1 and len({label.lower() for label in runs}) == len(runs) else {}
 
 

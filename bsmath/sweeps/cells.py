@@ -77,7 +77,9 @@ def numbers(cells: pd.Series, units: dict[str, float], scale: float = 1.0, decim
         found = np.full(len(cells), np.nan)
     left = np.isnan(found) & ~blank(cells)
     if decimal == ",":
-        left |= cells.str.contains("[.,]", na=False).to_numpy(bool)
+        left |= (
+            cells.astype("string").str.contains("[.,]", na=False).to_numpy(bool)
+        )  # may hold whole numbers too long for a dtype
     if left.any():
         codes, different = pd.factorize(cells[left])
         found[left] = np.array([_one(str(text), units, scale, decimal) for text in different], float)[codes]

@@ -100,7 +100,9 @@ def _at_once(data: bytes, start: int, found: Layout, progress: Progress) -> Tabl
             )
     end = data.find(b"\n", start)
     first_row = data[start : end if end >= 0 else len(data)]
-    if not quotes and first_row.count(separator) >= len(found.headers):
+    if first_row.count(separator) >= len(found.headers) and (
+        not quotes or len(layout.split(first_row.decode(), found.separator)) > len(found.headers)
+    ):
         return None  # longer than the header: pandas would make an index of its first cells
     frame = _pandas(data, start, found, quotes, None, progress)
     lines = data.count(b"\n", start) + (not data.endswith(b"\n"))

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
@@ -110,6 +111,13 @@ def test_rates_by_batch_and_losses_of_one_run_are_no_losses_by_batch():
     assert read("step,bs16,bs32\n" + "\n".join(f"{step},{1e5 + step},{2e5 + step}" for step in STEPS)) is None
     one = read(chart("step", "train_loss", "val_loss", "loss_1", "loss_2"))
     assert len(one.runs) == 1 and one.losses == ("validation", "training")
+
+
+def test_of_one_loss_of_a_batch_twice_the_first_is_kept():
+    headers = ["step", "bs16/loss", "bs16 / loss", "bs32/loss"]
+    frame = pd.DataFrame([[1, 3.0, 9.0, 2.5], [2, 2.0, 9.0, 1.5]], columns=headers)
+    found = curve_headers.unfolded(frame)
+    assert found["loss"].tolist() == [3.0, 2.0, 2.5, 1.5]
 
 
 def test_a_wide_table_of_other_things_is_left_as_it_is():

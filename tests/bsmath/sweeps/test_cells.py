@@ -36,6 +36,10 @@ def test_decimal_commas_and_points_for_thousands_are_read_together():
     assert_allclose(cells.numbers(column, cells.COUNTS, decimal=","), [1.5, 1234.5, 136_699, 7.25, 8])
 
 
+def test_whole_numbers_too_long_for_a_dtype_are_read_beside_decimal_commas():
+    assert_allclose(cells.numbers(pd.Series([8 * 10**35, 2], dtype=object), cells.COUNTS, decimal=","), [8e35, 2])
+
+
 def test_a_column_of_numbers_is_taken_whole():
     assert_allclose(cells.numbers(pd.Series([1, 2.5, np.nan]), cells.TIMES, scale=1e-3), [1e-3, 2.5e-3, np.nan])
 
