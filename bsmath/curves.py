@@ -8,8 +8,6 @@ from bsmath import batch, checks, critical, expert_load, flops, lr, moe, step_co
 from bsmath.outlook import Outlook, seconds_to_goal
 from bsmath.scenario import RANGES, Scenario
 
-SECONDS_PER_DAY = 86_400
-
 
 def over_batch(scenario: Scenario, run: Outlook, measurements=(), points: int = 121) -> pd.DataFrame:
     """Rate, goodput, time and budgets from a tenth of the smallest to ten times the largest batch of interest.
@@ -30,7 +28,7 @@ def over_batch(scenario: Scenario, run: Outlook, measurements=(), points: int = 
     return critical.tradeoff(scenario.critical_batch_size, scenario.min_steps, sizes).assign(
         tokens_per_second=rate,
         goodput=throughput.goodput(rate, sizes, scenario.critical_batch_size),
-        days=seconds_to_goal(scenario, sizes) / SECONDS_PER_DAY,
+        days=seconds_to_goal(scenario, sizes) / flops.SECONDS_PER_DAY,
     )
 
 

@@ -32,10 +32,16 @@ def duration(seconds: float) -> str:
     """Seconds in the unit that reads best: 0.719 s, 12.4 min, 4.65 days, 3.2 years."""
     if not math.isfinite(seconds):
         return "no bound"
+    unit, size = unit_of_time(seconds)
+    return f"{significant(seconds / size, 3)}{GAP}{unit}"
+
+
+def unit_of_time(seconds: float) -> tuple[str, float]:
+    """The unit in which a length of time reads best, and its seconds."""
     for size, unit in ((365.25 * 86400, "years"), (86400, "days"), (3600, "hours"), (60, "min"), (1, "s")):
         if seconds >= 2 * size or (unit == "s" and seconds >= 0.1):
-            return f"{significant(seconds / size, 3)}{GAP}{unit}"
-    return f"{significant(1e3 * seconds, 3)}{GAP}ms"
+            return unit, size
+    return "ms", 1e-3
 
 
 def scientific(value: float) -> str:

@@ -27,6 +27,11 @@ def read(text: str) -> dict[str, float | None]:
     return found
 
 
+def write(offered: dict[str, float | None]) -> str:
+    """The text that `read` reads as these offers."""
+    return ", ".join(name if price is None else f"{name} {price:.10g}" for name, price in offered.items())
+
+
 def checked(text) -> str:
     """The text if it can be read or is empty, else a TypeError or ValueError."""
     if not isinstance(text, str):

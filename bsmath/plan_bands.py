@@ -38,6 +38,15 @@ class Factors:
     plateau: np.ndarray | float = 1.0
     """R over its estimate."""
 
+    @property
+    def known(self) -> bool:
+        """Whether any parameter is drawn."""
+        return any(np.ndim(values) for values in vars(self).values())
+
+    def joined(self, other: "Factors") -> "Factors":
+        """Both together, where each draws what the other takes as exact."""
+        return Factors(**{name: values * getattr(other, name) for name, values in vars(self).items()})
+
 
 def factors(
     hyperbola: HyperbolaFit | None = None, step_time: StepTimeFit | None = None, count: int = plan_draws.COUNT
@@ -87,7 +96,11 @@ def seconds_band(scenario: Scenario, fixed_time, plateau, tokens_per_step, by: F
 
     Parameters are those of `seconds_by_draw`.
     """
-    seconds = seconds_by_draw(scenario, fixed_time, plateau, tokens_per_step, by)
+    return band(seconds_by_draw(scenario, fixed_time, plateau, tokens_per_step, by))
+
+
+def band(seconds: np.ndarray) -> pd.DataFrame:
+    """The 5, 50 and 95 % quantiles over the rows, a row for each column: low, median, high."""
     return pd.DataFrame(dict(zip(QUANTILES, np.quantile(seconds, list(QUANTILES.values()), axis=0), strict=True)))
 
 

@@ -117,7 +117,7 @@ def _predicted(hyperbola: HyperbolaFit, step: StepTimeFit, sizes: np.ndarray) ->
         knee, least = plan_draws.hyperbola_draws(hyperbola).to_numpy().T[:, :, None]
         fixed, limit = plan_draws.step_draws(step).to_numpy().T[:, :, None]
         seconds = steps_to_target(sizes, knee, least) * step_time(sizes, fixed, limit)
-        low, high = np.quantile(seconds, [plan_bands.QUANTILES["low"], plan_bands.QUANTILES["high"]], axis=0)
+        low, high = plan_bands.band(seconds)[["low", "high"]].to_numpy().T
     except ValueError:  # a fit without bounds carries no band; its prediction stands
         low = high = np.full(sizes.size, np.nan)
     return pd.DataFrame({"tokens_per_step": sizes, "predicted": predicted, "low": low, "high": high})

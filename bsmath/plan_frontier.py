@@ -29,6 +29,10 @@ class Plan:
     """[sequences]"""
     tokens_per_step: float
     """B. [real tokens]"""
+    fixed_time: float
+    """Fixed part of the step time at this micro-batch, as `step_costs.effective` has it. [s]"""
+    plateau: float
+    """Rate that accumulation approaches at this micro-batch. [padded tokens/s]"""
     step_time: float
     """[s]"""
     tokens_per_second: float

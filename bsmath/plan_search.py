@@ -129,6 +129,8 @@ def columns(scenario: Scenario, on: Lines, grad_accum_steps) -> dict[str, np.nda
         "grad_accum_steps": grad_accum_steps,
         "global_batch_size": sequences,
         "tokens_per_step": real,
+        "fixed_time": on.fixed_time,
+        "plateau": on.plateau,
         "step_time": time,
         "tokens_per_second": real / time,
         "steps": steps,

@@ -67,6 +67,31 @@ def plans(scenario: Scenario) -> tuple[Plan, ...]:
     return answers(scenario).plans
 
 
+def changes(scenario: Scenario, plan: Plan) -> dict:
+    """The fields that turn the scenario into one of its plans: the split, and with another accelerator its price as offered.
+
+    The accelerator that is left is offered in its place, so that the plans stay the same; a typed peak cannot be.
+    """
+    found = {name: getattr(plan, name) for name in ("data_parallel_size", "micro_batch_size", "grad_accum_steps")}
+    if plan.accelerator == scenario.accelerator:
+        return found
+    offered = offers.read(scenario.other_offers)
+    price = offered.pop(plan.accelerator)
+    if scenario.device is not None:
+        offered[scenario.accelerator] = scenario.price_per_device_hour
+    return found | _other(plan.accelerator, price) | {"other_offers": offers.write(offered)}
+
+
+def _other(accelerator: str, price: float | None) -> dict:
+    """The fields of another accelerator: what was typed of the scenario's own does not hold for it."""
+    return {
+        "accelerator": accelerator,
+        "price_per_device_hour": price,
+        "device_memory": None,
+        "device_power": None,
+    }
+
+
 def _candidates(scenario: Scenario) -> tuple[list[Scenario], list[str]]:
     """The scenario on each accelerator to plan with, and sentences about offers that cannot be compared."""
     candidates, refused = [scenario], []
@@ -79,8 +104,7 @@ def _candidates(scenario: Scenario) -> tuple[list[Scenario], list[str]]:
         elif price is None and scenario.price_per_device_hour is not None:
             refused.append(f"{device.label} has no price to compare, so it is left out.")
         else:
-            own = {"device_memory": None, "device_power": None}
-            candidates.append(scenario.change(accelerator=name, price_per_device_hour=price, **own))
+            candidates.append(scenario.change(**_other(name, price)))
     return candidates, refused
 
 

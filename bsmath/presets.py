@@ -12,7 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 
-from . import checks
+from . import checks, quantities
 from .architecture import Architecture
 
 DATA = Path(__file__).parent.parent / "data"
@@ -113,7 +113,9 @@ def _figures(name: str, value) -> tuple[str, ...]:
     return tuple(checks.one_of(name, field, FIGURES) for field in value)
 
 
-_source = partial(_matching, pattern=r"https://\S+", rule="an https address")
+_source = partial(
+    _matching, pattern=r"https://\S+|data/measured/\S+", rule="an https address or a file of data/measured"
+)
 # The ranges catch a wrong unit (TFLOP/s, GB, billions), not an implausible device.
 _flops = partial(checks.between, low=1e13, high=1e17)
 _params = partial(checks.between, low=1e5, high=1e13)
@@ -207,7 +209,7 @@ def _run(where: str, table: Mapping) -> Run:
     own = {name: value for name, value in table.items() if name in RUN_RULES}
     overrides = {n: _number_or_word(f"{where}{n}", v) for n, v in table.items() if n not in RUN_RULES}
     if "accelerator" in overrides:
-        checks.one_of(f"{where}accelerator", overrides["accelerator"], hardware())
+        accelerator(f"{where}accelerator", overrides["accelerator"])
     rules = {**RUN_RULES, "fields": lambda name, value: value}
     return _record(Run, where, {**own, "fields": MappingProxyType(overrides)}, rules)
 
@@ -215,6 +217,22 @@ def _run(where: str, table: Mapping) -> Run:
 def read_runs(path: Path) -> Mapping[str, Run]:
     """Runs of a TOML file, by id."""
     return MappingProxyType({k: _run(*entry) for k, entry in _tables(path).items()})
+
+
+def accelerator(name: str, value) -> str:
+    """The value if it is the id of an accelerator or a dense peak [FLOP/s] as text, which is then written in the shortest way."""
+    known = hardware()
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a word or a peak as text, got {value!r}")
+    if value in known:
+        return value
+    try:
+        peak = quantities.parse_number(value)
+    except ValueError:
+        raise ValueError(
+            f"{name} must be one of {', '.join(known)} or a dense peak in FLOP/s such as 989e12, got {value!r}"
+        ) from None
+    return f"{checks.between(f'{name} peak [FLOP/s]', peak, 1e6, 1e18):.12g}"
 
 
 @cache

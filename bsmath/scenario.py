@@ -7,7 +7,7 @@ It is the only truth: widgets are drawn from it, links carry it, formulas receiv
 import dataclasses
 from dataclasses import dataclass
 
-from bsmath import checks, dimensions, offers, presets, quantities, ramp_kinds
+from bsmath import checks, dimensions, offers, presets, ramp_kinds
 from bsmath.field_rules import CEILINGS, CHOICES, FOLLOWERS, OPTIONAL, RANGES
 
 
@@ -225,7 +225,7 @@ TEXTS = {
 def checked(name: str, value):
     """A field's value if it may stand alone, or the TypeError or ValueError that names it."""
     if name == "accelerator":
-        return _accelerator(value)
+        return presets.accelerator(name, value)
     if name in TEXTS:
         return TEXTS[name](value)
     if name in CHOICES:
@@ -234,18 +234,3 @@ def checked(name: str, value):
         return None
     low, high = RANGES[name]
     return checks.whole(name, value, low, high) if name in WHOLE else checks.between(name, value, low, high)
-
-
-def _accelerator(value) -> str:
-    known = presets.hardware()
-    if not isinstance(value, str):
-        raise TypeError(f"accelerator must be a word or a peak as text, got {value!r}")
-    if value in known:
-        return value
-    try:
-        peak = quantities.parse_number(value)
-    except ValueError:
-        raise ValueError(
-            f"accelerator must be one of {', '.join(known)} or a dense peak in FLOP/s such as 989e12, got {value!r}"
-        ) from None
-    return f"{checks.between('accelerator peak [FLOP/s]', peak, 1e6, 1e18):.12g}"

@@ -9,7 +9,12 @@ from bsmath.logs import Log
 from bsmath.measured import Measurement
 
 FOLDER = presets.DATA / "measured"
-QUANTITIES = {"throughput": "tokens_per_second", "convergence": "steps"}
+QUANTITIES = {
+    "throughput": "tokens_per_second",
+    "convergence": "steps",
+    "together_throughput": "tokens_per_second",
+    "together_convergence": "steps",
+}
 """Kinds that are sweeps over batch size, and what each has measured."""
 
 

@@ -3,8 +3,7 @@
 import streamlit as st
 
 from bsmath import planner
-from pages.charts.planner import frontier_figure
-from pages.ui import pins, plan, shell, state
+from pages.ui import pins, plan, plan_frontier, plan_job, shell, state
 
 scenario = state.scenario()
 run = shell.frame(scenario, "pages/planner.py")
@@ -14,22 +13,13 @@ st.markdown(plan.answer(scenario, found))
 plan.limits()
 shell.paragraphs(*plan.doubts(found))
 if found.plans:
+    shown, (by, scatter) = plan.shown_plan(scenario, found), plan_job.drawn()
+    st.caption(plan.shown_name(scenario, found))
     shell.metrics(*plan.numbers(scenario, found))
-    shell.chart(
-        frontier_figure(
-            plan.series(found),
-            plan.frontier(found),
-            plan.place(plan.shown_plan(scenario, found), found),
-            plan.here(run, found),
-            plan.unit(found),
-            scenario.deadline_days,
-            scenario.most_cost,
-        ),
-        key="plan_frontier",
-        alt="Cost against days to the goal, one point for each number of devices; the line joins the plans that no other beats.",
-        table=plan.points(found.plans, found),
-    )
-    st.table(plan.table(found), hide_index=True)
+    plan.use(scenario, found)
+    plan_frontier.section(scenario, run, found, by)
+    st.caption(scatter)
+    plan_job.section(scenario, run, shown, by)
     plan.small_job(scenario, run)
 pins.section(scenario, run)
 shell.folded("Does this hold? A worked example with measured runs", "plan_held_out_part", plan.held_out)
@@ -37,6 +27,7 @@ shell.folded("Does this hold? A worked example with measured runs", "plan_held_o
 shell.formula(
     r"T = S_{min}\left(1 + \frac{B_{crit}}{B}\right)\left(t_{fixed} + \frac{B}{R}\right)",
     r"\text{cost} = \text{devices} \cdot T \cdot \text{price}",
+    r"B_{best} = \sqrt{B_{crit}\, t_{fixed}\, R}",
     source="Derived from the step time and the hyperbola (Throughput and Critical batch pages). Every split is whole and surely fits the memory. "
     "Other accelerators are assumed to reach this scenario's MFU with its fixed time. Queues, failures and checkpoints are not counted.",
 )

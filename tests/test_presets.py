@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from numpy.testing import assert_allclose
 
-from bsmath import presets
+from bsmath import presets, shipped
 from bsmath.scenario import Scenario
 
 RECORDS = [
@@ -29,7 +29,7 @@ def num_devices(run: presets.Run) -> int:
 @pytest.mark.parametrize("record", RECORDS)
 def test_every_entry_has_a_label_and_a_source(record):
     assert record.label.strip()
-    assert record.source.startswith("https://")
+    assert record.source.startswith(("https://", "data/measured/"))
 
 
 def test_labels_are_unique_within_a_file():
@@ -270,7 +270,13 @@ accelerator = "h200_sxm"
         ("hardware", HARDWARE_TOML, "80e9", "true", "device.memory must be a number, got True"),
         ("hardware", HARDWARE_TOML, "peak_flops = 1e14\n", "", "device.peak_flops must be given, got nothing"),
         ("hardware", HARDWARE_TOML, "label", "name", "device.name must be one of label, peak_flops"),
-        ("hardware", HARDWARE_TOML, "https", "ftp", "device.source must be an https address, got 'ftp:"),
+        (
+            "hardware",
+            HARDWARE_TOML,
+            "https",
+            "ftp",
+            "device.source must be an https address or a file of data/measured, got 'ftp:",
+        ),
         ("hardware", HARDWARE_TOML, "label", 'checked = "August"\nlabel', "device.checked must be a month"),
         ("hardware", HARDWARE_TOML, "[device]", "peak = 1\n[device]", "peak must be a table, got 1"),
         ("models", MODEL_TOML, "1e8", "2e9", "moe.active_params must be from 0 to 1e+09, got 2000000000.0"),
@@ -295,3 +301,13 @@ def test_a_wrong_entry_names_file_entry_and_field(tmp_path, read, text, old, new
     with pytest.raises((TypeError, ValueError)) as error:
         reader(path)
     assert str(error.value).startswith(f"{read}.toml: {message}")
+
+
+def test_the_run_of_one_cpu_thread_is_what_the_measured_files_say():
+    run = Scenario(**presets.runs()["cpu_thread"].fields)
+    rate, steps = shipped.sweep("together_throughput").fit, shipped.sweep("together_convergence").fit
+    assert_allclose(float(run.accelerator), 6 * run.num_params * rate.plateau, rtol=1e-3)
+    assert_allclose(run.fixed_time, rate.fixed_time, rtol=1e-3)
+    assert_allclose((run.critical_batch_size, run.min_steps), (steps.critical_batch_size, steps.min_steps), rtol=1e-3)
+    rates = shipped.sweep("together_convergence").tuning.set_index("tokens_per_step")["learning_rate"]
+    assert run.learning_rate == rates[run.reference_tokens_per_step]

@@ -74,6 +74,14 @@ def example(kind: str) -> None:
     return take([(path.name, path.read_bytes())])
 
 
+def together() -> None:
+    """The small run whose throughput and steps were measured together, as the scenario, with both sweeps laid over it."""
+    state.load_run("cpu_thread")
+    take(
+        [(path.name, path.read_bytes()) for path in map(shipped.path, ("together_throughput", "together_convergence"))]
+    )
+
+
 def keep(found: Intake) -> None:
     """Keep what was found, and say what was not."""
     loaded.memory()["unmapped"] = found.unmapped[:MOST_UNMAPPED]

@@ -1,39 +1,37 @@
 """The Planner page in words and tables."""
 
-import pandas as pd
 import streamlit as st
 
-from bsmath import plan_batches, plan_check, presets
-from bsmath.curves import SECONDS_PER_DAY
+from bsmath import plan_batches, plan_check, planner, presets
 from bsmath.outlook import Outlook
 from bsmath.plan_frontier import Plan, cost_of
 from bsmath.planner import Answers
 from bsmath.scenario import Scenario
 from pages.charts.planner import held_out_figure
-from pages.ui import loaded, shell, state, text
+from pages.ui import loaded, loading, shell, state, text
 
 FIELDS = (
     ("Most devices", "most_devices", "Largest job that is planned."),
     ("Deadline [days]", "deadline_days", "Empty: none."),
     ("Price per device-hour", "price_per_device_hour", "Any currency; empty: cost is in device-hours."),
     ("Most cost", "most_cost", "In that currency, or in device-hours without a price. Empty: no limit."),
-    ("Memory per device [bytes]", "device_memory", "Empty: the accelerator's. 80e9 is 80 GB."),
-    ("Power per device [W]", "device_power", "With its share of the host; energy is shown once typed."),
+    ("Device memory [bytes]", "device_memory", "Empty: the accelerator's. 80e9 is 80 GB."),
+    (
+        "Device power [W]",
+        "device_power",
+        "Of this scenario's own accelerator, with its share of the host; energy is shown once typed.",
+    ),
     ("Other accelerators", "other_offers", "Each with its price: `h100_sxm 2.5, b200_sxm 6`."),
 )
-MOST_ROWS = 16
+FIELD_WIDTH = 160
+"""Pixels: two fields stand side by side on a phone."""
 
 
 def limits() -> None:
     """What a plan may use."""
     with st.container(horizontal=True):
         for label, name, help in FIELDS:
-            st.text_input(label, width=190, help=help, **state.typed(name))
-
-
-def unit(found: Answers) -> str:
-    """The unit of costs."""
-    return "money" if found.in_money else "device-hours"
+            st.text_input(label, width=FIELD_WIDTH, help=help, **state.typed(name))
 
 
 def chosen(scenario: Scenario, found: Answers) -> Plan | None:
@@ -46,34 +44,40 @@ def shown_plan(scenario: Scenario, found: Answers) -> Plan:
     return chosen(scenario, found) or found.frontier[-1]
 
 
-def place(plan: Plan, found: Answers) -> tuple[float, float]:
-    """Days and cost of a plan."""
-    return plan.seconds / SECONDS_PER_DAY, cost_of(plan, found.in_money)
+def shown_name(scenario: Scenario, found: Answers) -> str:
+    """What the plan is whose numbers are shown."""
+    if chosen(scenario, found) is None:
+        return "No plan keeps the limits; the cheapest of all:"
+    return "The cheapest by the deadline:" if scenario.deadline_days is not None else "The fastest:"
 
 
 def answer(scenario: Scenario, found: Answers) -> str:
     """The fastest and the cheapest plan within the limits."""
     if not found.plans:
         return f"**No plan fits.** {text.plain(' '.join(found.left_out))}"
+    if found.fastest is not None and found.fastest == found.cheapest:
+        return f"**Fastest and cheapest: {words(found.fastest, found)}.**"
     said = []
     for plan, name, limit in (
         (found.fastest, "Fastest", " within the cost" if scenario.most_cost is not None else ""),
         (found.cheapest, "Cheapest", " by the deadline" if scenario.deadline_days is not None else ""),
     ):
-        said.append(f"**{name}{limit}: {_words(plan, found)}.**" if plan else f"**{name}{limit}: no plan.**")
+        said.append(f"**{name}{limit}: {words(plan, found)}.**" if plan else f"**{name}{limit}: no plan.**")
     return " ".join(said)
 
 
-def _words(plan: Plan, found: Answers) -> str:
+def words(plan: Plan, found: Answers) -> str:
+    """A plan in words."""
     return (
         f"{text.plural(plan.num_devices, 'device')} at {text.tokens(plan.tokens_per_step)} per step, "
-        f"{text.duration(plan.seconds)}, {_cost(plan, found)}"
+        f"{text.duration(plan.seconds)}, {cost(plan, found)}"
     )
 
 
-def _cost(plan: Plan, found: Answers) -> str:
+def cost(plan: Plan, found: Answers) -> str:
+    """What a plan costs, with its unit."""
     if found.in_money:
-        return text.money(plan.cost)
+        return f"cost {text.money(plan.cost)}"
     return f"{text.count(plan.device_hours)} device-hours"
 
 
@@ -87,7 +91,7 @@ def numbers(scenario: Scenario, found: Answers) -> tuple[tuple[str, str, str], .
     plan = shown_plan(scenario, found)
     split = f"{plan.micro_batch_size:,} x {plan.grad_accum_steps:,} x {plan.data_parallel_size:,} sequences"
     shown = [
-        ("Devices", f"{plan.num_devices:,}", f"{_label(plan)}"),
+        ("Devices", f"{plan.num_devices:,}", f"{label(plan)}"),
         ("Batch", text.count(plan.tokens_per_step), split),
         ("Time", text.duration(plan.seconds), f"{text.whole(plan.steps)} steps, {text.tokens(plan.tokens)}"),
         (
@@ -101,56 +105,28 @@ def numbers(scenario: Scenario, found: Answers) -> tuple[tuple[str, str, str], .
     return tuple(shown)
 
 
-def _label(plan: Plan) -> str:
+def label(plan: Plan) -> str:
+    """The accelerator of a plan."""
     known = presets.hardware()
     return known[plan.accelerator].label if plan.accelerator in known else text.flops(float(plan.accelerator))
 
 
-def points(plans, found: Answers) -> pd.DataFrame:
-    """Days, cost and devices of plans."""
-    return pd.DataFrame(
-        {
-            "days": [plan.seconds / SECONDS_PER_DAY for plan in plans],
-            "cost": [cost_of(plan, found.in_money) for plan in plans],
-            "num_devices": [plan.num_devices for plan in plans],
-            "tokens_per_step": [plan.tokens_per_step for plan in plans],
-        }
-    )
-
-
-def series(found: Answers) -> list[tuple[str, pd.DataFrame]]:
-    """The plans of each accelerator."""
-    names = dict.fromkeys(plan.accelerator for plan in found.plans)
-    kept = {name: [plan for plan in found.plans if plan.accelerator == name] for name in names}
-    return [(_label(plans[0]), points(plans, found)) for plans in kept.values()]
-
-
-def frontier(found: Answers) -> pd.DataFrame:
-    """The plans that no other beats."""
-    return points(found.frontier, found)
-
-
-def here(run: Outlook, found: Answers) -> tuple[float, float] | None:
-    """This run's days and cost."""
-    cost = run.cost if found.in_money else run.device_hours
-    return None if cost is None else (run.seconds / SECONDS_PER_DAY, cost)
-
-
-def table(found: Answers) -> pd.DataFrame:
-    """The frontier, thinned, with the price of an hour saved against the next slower plan."""
-    rows = found.frontier[:: max(len(found.frontier) // MOST_ROWS, 1)]
-    price = {saving.faster: saving.cost_per_hour for saving in found.savings}
-    return pd.DataFrame(
-        {
-            "Devices": [f"{plan.num_devices:,} x {_label(plan)}" for plan in rows],
-            "Batch [tokens]": [text.count(plan.tokens_per_step) for plan in rows],
-            "Micro x accumulation": [f"{plan.micro_batch_size:,} x {plan.grad_accum_steps:,}" for plan in rows],
-            "Tokens": [text.count(plan.tokens) for plan in rows],
-            "Time": [text.duration(plan.seconds) for plan in rows],
-            "Cost": [_cost(plan, found) for plan in rows],
-            "Next hour saved": [text.count(price[plan]) if plan in price else "cheapest" for plan in rows],
-        }
-    )
+def use(scenario: Scenario, found: Answers) -> None:
+    """Buttons that make a plan the scenario."""
+    offered = {"fastest": found.fastest, "cheapest": found.cheapest}
+    if found.fastest == found.cheapest:
+        del offered["cheapest"]
+    with st.container(horizontal=True):
+        for name, plan in offered.items():
+            changes = {} if plan is None else planner.changes(scenario, plan)
+            st.button(
+                f"Use the {name}",
+                key=f"plan_use_{name}",
+                on_click=state.change,
+                kwargs=changes,
+                disabled=all(getattr(scenario, field) == value for field, value in changes.items()),
+                help="Its devices and split become this scenario's, on every page; Undo takes it back.",
+            )
 
 
 def held_out() -> None:
@@ -163,6 +139,7 @@ def held_out() -> None:
         "throughput and its steps to a loss were measured by the harness on one machine, the throughput about an hour after the other; each "
         "prediction comes from fits that never saw that batch. Bars are 90 % intervals of the fitted curves, without the scatter of one run."
     )
+    st.button("Open this run with its two sweeps", key="plan_together", on_click=loading.together)
     shell.chart(
         held_out_figure([(name, one.table) for name, one in checks.items()]),
         key="plan_held_out",
@@ -173,7 +150,9 @@ def held_out() -> None:
 
 def small_job(scenario: Scenario, run: Outlook) -> None:
     """How far below the critical batch a job on these devices stays, and what going up to it costs."""
-    below = plan_batches.stay_below(scenario, run.num_devices) if run.num_devices <= scenario.most_devices else None
+    if scenario.goal == "budget" or run.num_devices > scenario.most_devices:
+        return
+    below = plan_batches.stay_below(scenario, run.num_devices)
     if below is None or below.times_below <= 1:
         return
     st.markdown(

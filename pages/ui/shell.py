@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bsmath import batch, curves
+from bsmath import batch, flops
 from bsmath.outlook import Outlook, outlook
 from bsmath.scenario import Scenario
 from pages.charts.theme import BatchAxis
@@ -123,7 +123,7 @@ def marks(scenario: Scenario, run: Outlook) -> tuple:
 def run_point(run: Outlook) -> dict:
     """This run's numbers under the names that charts use."""
     return dataclasses.asdict(run) | {
-        "days": run.seconds / curves.SECONDS_PER_DAY,
+        "days": run.seconds / flops.SECONDS_PER_DAY,
     }
 
 

@@ -258,7 +258,7 @@ def test_a_file_of_each_shape_gives_that_shape(tmp_path):
         (LINEAR_TOML, "total_tokens = 1e10\n", "", "run.total_tokens must be given, got nothing"),
         (LINEAR_TOML, "note", "remark", "run.remark must be one of label, source, note, kind"),
         (LINEAR_TOML, "over = 1e9", "over = 1e9\nthresholds = [0]", "run.thresholds must be one of label, "),
-        (LINEAR_TOML, "https", "ftp", "run.source must be an https address, got 'ftp:"),
+        (LINEAR_TOML, "https", "ftp", "run.source must be an https address or a file of data/measured, got 'ftp:"),
         (LINEAR_TOML, "All of it is published.", " ", "run.note must be filled in, got ' '"),
         (LINEAR_TOML, "palm_540b", "palm", "run.run must be one of "),
         (LINEAR_TOML, "start = 1e5", "start = 32", "run.start must be from 10000 to 1e+10, got 32"),
