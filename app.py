@@ -5,7 +5,7 @@ import streamlit as st
 from bsmath import curves
 from bsmath.levers import levers
 from pages.charts.throughput import time_figure
-from pages.ui import loaded, shell, state, text, words
+from pages.ui import overlay, shell, state, text, words
 
 scenario = state.scenario()
 run = shell.frame(scenario, "app.py")
@@ -39,7 +39,7 @@ shell.chart(
 )
 st.markdown(
     "Below the shaded batches fixed costs per step are paid too often; above them tokens are spent on a gradient that is "
-    f"already clean. {words.feasibility(scenario, run, loaded.fixed_time_is_fitted())}"
+    f"already clean. {words.feasibility(scenario, run, overlay.fixed_time_is_fitted())}"
     if scenario.goal == "target"
     else "For a fixed number of tokens the hardware alone sets the time: it falls until fixed costs no longer matter, then "
     "stays flat. What the larger batch costs in loss does not show here: set the goal to `target` to see it."

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pandas as pd
 
-from bsmath import curves, link
+from bsmath import curves, flops, link
 from bsmath.numerals import count
 from bsmath.outlook import Outlook, outlook, seconds_to_goal
 from bsmath.scenario import FIELDS, FOLLOWERS, Scenario
@@ -193,6 +193,6 @@ def over_batch(entries: Sequence[Entry], points: int = 121) -> pd.DataFrame:
     """
     sizes = [curves.over_batch(one.scenario, one.run, points=2)["tokens_per_step"] for one in entries]
     shared = np.geomspace(min(size.min() for size in sizes), max(size.max() for size in sizes), points)
-    days = {one.label: seconds_to_goal(one.scenario, shared) / curves.SECONDS_PER_DAY for one in entries}
+    days = {one.label: seconds_to_goal(one.scenario, shared) / flops.SECONDS_PER_DAY for one in entries}
     parts = [pd.DataFrame({"label": label, "tokens_per_step": shared, "days": time}) for label, time in days.items()]
     return pd.concat(parts, ignore_index=True)

@@ -82,11 +82,7 @@ class PublishedRamp:
         if len(ramp.tokens) > ramp_kinds.MOST_STAGES or not np.array_equal(ramp.first, ramp.last):
             return None
         sizes = np.maximum(np.rint(ramp.first / length), 1)
-        return " ".join(f"{_billions(seen)}:{size:.0f}" for seen, size in zip(ramp.tokens, sizes, strict=True))
-
-
-def _billions(tokens: float) -> str:
-    return f"{tokens / 1e9:.12g}B" if tokens else "0"
+        return ramp_kinds.write_stages(ramp.tokens, sizes.astype(int))
 
 
 def _list(name: str, value, rule) -> list[float]:

@@ -11,7 +11,7 @@ from bsmath.scenario import Scenario
 POINTS = 161
 EARLIEST = 1e-4
 """Share of the run from which curves over a logarithm of tokens are drawn."""
-OVERHEADS = np.geomspace(0.02, 50, 61)
+OVERHEADS = np.geomspace(1e-3, 50, 61)
 """E/E_min - 1 of the points of the hyperbola and of the frontier."""
 
 

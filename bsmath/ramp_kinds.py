@@ -4,7 +4,7 @@ A staircase as text is `0:768 250B:1536`: from how many tokens on, how many sequ
 --step-batch-size-schedule, with thresholds in tokens.
 """
 
-from bsmath import quantities
+from bsmath import numerals, quantities
 
 KINDS = {
     "flat": "Flat",
@@ -38,10 +38,10 @@ GROWTHS = {
 MOST_TEXT, MOST_STAGES, MOST_NAMES = 2_000, 64, 12
 
 
-def read_stages(text: str) -> list[tuple[float, int]]:
+def read_stages(text: str, most_text: int = MOST_TEXT, most_stages: int = MOST_STAGES) -> list[tuple[float, int]]:
     """(threshold [tokens], global batch [sequences]) of every stage, the first at 0; a ValueError names what is wrong."""
-    if len(text) > MOST_TEXT:
-        raise ValueError(f"ramp_stages must have at most {MOST_TEXT:,} characters, got {len(text):,}")
+    if len(text) > most_text:
+        raise ValueError(f"ramp_stages must have at most {most_text:,} characters, got {len(text):,}")
     stages = []
     for part in text.replace(",", " ").split():
         threshold, colon, size = part.partition(":")
@@ -52,14 +52,26 @@ def read_stages(text: str) -> list[tuple[float, int]]:
         if not colon or stage is None or stage[1] != int(stage[1]) or not 1 <= stage[1] <= 10**12:
             raise ValueError(f"ramp_stages must be tokens:sequences such as 0:768 250B:1536, got {part[:60]!r}")
         stages.append((stage[0], int(stage[1])))
-    if not 1 <= len(stages) <= MOST_STAGES:
-        raise ValueError(f"ramp_stages must hold 1 to {MOST_STAGES} stages, got {len(stages)}")
+    if not 1 <= len(stages) <= most_stages:
+        raise ValueError(f"ramp_stages must hold 1 to {most_stages} stages, got {len(stages)}")
     if stages[0][0] != 0:
         raise ValueError(f"ramp_stages must begin at 0 tokens, got {stages[0][0]:g}")
     for (before, _), (after, _) in zip(stages, stages[1:], strict=False):
         if not before < after <= 1e15:
             raise ValueError(f"ramp_stages must have rising thresholds up to 1e15, got {after:g} after {before:g}")
     return stages
+
+
+def write_stages(thresholds, sizes) -> str:
+    """The text of thresholds [tokens] and whole batches [sequences] that `read_stages` reads back as the same numbers."""
+    return " ".join(f"{_exact(float(seen))}:{size}" for seen, size in zip(thresholds, sizes, strict=True))
+
+
+def _exact(tokens: float) -> str:
+    """The shortest text of a number that is read back as the same."""
+    plain = str(int(tokens)) if tokens == int(tokens) else repr(tokens)
+    written = [plain, *(f"{tokens / size:.12g}{suffix}" for size, suffix in numerals.SUFFIXES if tokens >= size)]
+    return min((each for each in written if quantities.parse_number(each) == tokens), key=len)
 
 
 def checked_stages(text) -> str:

@@ -15,7 +15,10 @@ SEESAW_POINTS = 97
 
 
 def ends(scenario: Scenario) -> tuple[float, float]:
-    """Batch at the start and at the end of the scenario's ramp. [tokens]"""
+    """Batch at the start and at the end of the scenario's ramp, of typed stages the first and the last. [tokens]"""
+    if scenario.ramp == "stages" and scenario.ramp_stages:
+        typed = _stages(scenario)
+        return float(typed.first[0]), typed.end
     end = scenario.ramp_end or outlook(scenario).tokens_per_step
     return scenario.ramp_start or end * START_SHARE, end
 
@@ -39,7 +42,8 @@ def make(kind: str, scenario: Scenario, course: Course) -> Ramp:
     if kind == "seesaw":
         return _seesaw(scenario, course, start, end)
     follow = {"law": progress.proportional, "law_doubling": progress.doubling, "adaptive": progress.adaptive}[kind]
-    return follow(course.curve, course.useful_tokens, scenario.ramp_factor, start, scenario.ramp_end or np.inf)
+    high = scenario.ramp_end or np.inf
+    return follow(course.curve, course.useful_tokens, scenario.ramp_factor, min(start, high), high)
 
 
 def _stages(scenario: Scenario) -> Ramp:

@@ -106,8 +106,9 @@ def seconds(scenario: Scenario, ramp: Ramp, tokens: float) -> float:
     """
     inner = ramp.tokens[(ramp.tokens > 0) & (ramp.tokens < tokens)]
     edges = np.unique(np.concatenate([np.linspace(0, tokens, PARTS + 1), inner]))
-    steps = np.diff(ramp.steps(edges))
-    padded = batch.padded_tokens(np.diff(edges) / steps, scenario.padding_fraction)
+    lengths, steps = np.diff(edges), np.diff(ramp.steps(edges))
+    lengths, steps = lengths[steps > 0], steps[steps > 0]  # two edges that differ by rounding have no step between them
+    padded = batch.padded_tokens(lengths / steps, scenario.padding_fraction)
     return float((steps * step_costs.terms_at(scenario, padded).total).sum())
 
 

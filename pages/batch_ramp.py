@@ -4,7 +4,7 @@ import streamlit as st
 
 from bsmath import ramp_curves, ramp_outlook, ramp_trap
 from pages.charts.ramp import batch_figure, pareto_figure, rate_figure, trap_figure
-from pages.ui import disagreements, loaded, ramp, ramp_export, shell, state, text
+from pages.ui import disagreements, loaded, ramp, ramp_export, ramp_tables, ramp_takeover, shell, state, text
 
 scenario = state.scenario()
 run = shell.frame(scenario, "pages/batch_ramp.py")
@@ -14,6 +14,7 @@ chosen = found.chosen
 
 st.markdown(ramp.answer(scenario, found))
 ramp.choose(scenario)
+ramp_takeover.section(scenario)
 shell.paragraphs(*ramp.doubts(found))
 shell.metrics(*ramp.numbers(scenario, found))
 
@@ -30,7 +31,7 @@ st.caption(
     "The dotted line is B_crit as a flat run meets it. Above it more than half of the tokens are wasted, far below it steps are: a ramp "
     "moves along it. Its course is a law or a log, its level the scenario's B_crit."
 )
-st.table(ramp.table(found), hide_index=True)
+st.table(ramp_tables.compared(found), hide_index=True)
 if scenario.goal == "target":
     flat, best, points = ramp_curves.pareto(found)
     shell.chart(
@@ -80,7 +81,7 @@ st.subheader("For your trainer", anchor=False)
 ramp_export.section(scenario, found)
 
 st.subheader("Ramps of published runs", anchor=False)
-ramp.published_section()
+ramp_tables.published_section()
 disagreements.show("batch_ramp")
 
 shell.formula(

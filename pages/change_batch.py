@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bsmath.change_outlook import applied, ways
-from pages.ui import change, exporting, shell, state, text
+from pages.ui import change, exporting, shell, state, text, tied
 
 scenario = state.scenario()
 run = shell.frame(scenario, "pages/change_batch.py")
@@ -12,7 +12,7 @@ found = change.worked_out(scenario)
 if found is not None:
     st.markdown(change.answer(found))
 old_section = st.expander(
-    "The old run: paste its configuration, or type what the sidebar does not hold", **state.section("old_run")
+    "The old run: paste its configuration, or type what the sidebar does not hold", **tied.section("old_run")
 )
 if old_section.open:
     with old_section:

@@ -10,9 +10,9 @@ from pages.ui import (
     disagreements,
     here,
     laws,
-    loaded,
     measure,
     next_run,
+    overlay,
     shell,
     state,
     tables,
@@ -42,7 +42,7 @@ shell.metrics(
     ),
 )
 
-found = loaded.measurements("steps")
+found = overlay.measurements("steps")
 table = curves.over_batch(scenario, run, found)
 point = {"steps": steps, "tokens": tokens, "tokens_per_step": run.tokens_per_step}
 point["step_overhead"] = critical.step_overhead(run.tokens_per_step, knee)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.ui import here, loaded, noise, noise_batch, noise_calculator, noise_norms, shell, state
+from pages.ui import here, loaded, noise, noise_batch, noise_calculator, noise_norms, shell, state, tied
 
 scenario = state.scenario()
 run = shell.frame(scenario, "pages/noise_scale.py")
@@ -17,7 +17,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(
             "Average",
             help="A window around each row, or an exponential average with this decay per row.",
-            **state.view_choice("noise_average"),
+            **tied.view_choice("noise_average"),
         )
 with answer:
     st.markdown(noise.verdict(log, group))

@@ -72,6 +72,25 @@ shell.formula(
     r"T_{min} = S_{min}\left(\sqrt{t_{fixed}} + \sqrt{B_{crit}/R}\right)^2",
     source="Derived: setting the derivative of S(B) t(B) to zero. Goodput: Pollux (Qiao et al. 2021, OSDI).",
 )
+st.subheader("What a batch ramp gets", anchor=False)
+shell.formula(
+    r"S = \int \frac{dD}{B(D)}",
+    r"dE = \left(1 + \frac{B}{B_n(u)}\right)du",
+    r"B = \sqrt{r\,B_n}",
+    r"\left(\frac{S}{S_{min}} - 1\right)\left(\frac{E}{E_{min}} - 1\right) = \gamma",
+    source="u are the tokens that tiny batches would have needed to get as far, D those that were spent. Steps: exact. The rest: derived for "
+    "a local quadratic model with the rate tuned at every moment (McCandlish et al. 2018, appendix D); gamma is 1 for a flat batch and smaller "
+    "the more B_n grows, by which law is empirical and disputed.",
+)
+st.subheader("What a plan costs", anchor=False)
+shell.formula(
+    r"T = S\,t",
+    r"\text{cost} = \text{devices} \cdot T \cdot \text{price}",
+    r"T_{draw} = S_{min}\left(1 + \frac{B_{crit}}{B}\right)\left(t_{fixed} + \frac{B}{R}\right)",
+    source="Derived. Each number of devices is planned with its fastest feasible split: whole micro-batches that surely fit the memory. The band of a "
+    "time comes from draws of S_min with B_crit and of t_fixed with R along the profile likelihoods of the fits; what no sweep has measured is "
+    "taken as exact.",
+)
 st.subheader("What the noise of a gradient says", anchor=False)
 shell.formula(
     r"B_{simple} = \frac{tr\,\Sigma}{|G|^2}",

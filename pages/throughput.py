@@ -8,10 +8,10 @@ from pages.ui import (
     dimensions,
     disagreements,
     here,
-    loaded,
     measure,
     memory,
     next_run,
+    overlay,
     rate_words,
     shell,
     split,
@@ -50,7 +50,7 @@ shell.metrics(
     ),
 )
 
-found = loaded.measurements("tokens_per_second")
+found = overlay.measurements("tokens_per_second")
 table = curves.over_batch(scenario, run, found)
 shell.chart(
     rate_figure(

@@ -3,7 +3,21 @@
 import streamlit as st
 
 from bsmath import sweeps
-from pages.ui import contrast, crossed, curves, harness, here, loaded, measure, sharing, shell, state, tables, uploads
+from pages.ui import (
+    contrast,
+    crossed,
+    curves,
+    harness,
+    here,
+    loaded,
+    measure,
+    overlay,
+    sharing,
+    shell,
+    state,
+    tables,
+    uploads,
+)
 
 scenario = state.scenario()
 shell.frame(scenario, "pages/upload.py")
@@ -37,7 +51,7 @@ for quantity, title, page in (
     ("tokens_per_second", "Throughput", "pages/throughput.py"),
     ("steps", "Critical batch", "pages/critical_batch.py"),
 ):
-    found = loaded.measurements(quantity)
+    found = overlay.measurements(quantity)
     if found:
         st.subheader(title, anchor=False)
         uploads.figure(scenario, found, quantity)
@@ -48,6 +62,6 @@ for quantity, title, page in (
         shell.link_to(page, f"See it over the theory on the {title} page")
 
 st.subheader("Every series", anchor=False)
-st.dataframe(tables.every_series(loaded.every_measurement()), hide_index=True)
+st.dataframe(tables.every_series(overlay.every_measurement()), hide_index=True)
 sharing.section(scenario)
 harness.section(scenario)

@@ -38,6 +38,12 @@ def assignments(text: str) -> dict[str, str]:
     return {name: next(iter(literals)) for name, literals in found.items() if len(literals) == 1}
 
 
+def substituted(text: str) -> str:
+    """The text with the values of those variables in their places."""
+    variables = assignments(text)
+    return _NAMED.sub(lambda match: variables.get(match[1] or match[2], match[0]), text)
+
+
 def world_size(flags: dict[str, str | None]) -> int | None:
     """Processes that torchrun, accelerate or deepspeed starts, where its flags are in the text."""
     for counts in (("nproc-per-node", "nnodes"), ("num-processes",), ("num-gpus", "num-nodes")):

@@ -93,14 +93,17 @@ def read(text: str, known: Mapping | None = None) -> Read:
     if "calculate-per-token-loss" in found:
         draft.fields["loss_average"] = "token"
     _parallel(draft, found)
-    draft.forget(*(["grad_accum_steps"] if "global-batch-size" in found else []))
+    said = ("global-batch-size", "step-batch-size-schedule")  # either says more than one micro-batch per replica
+    draft.forget(*(["grad_accum_steps"] if any(flag in found for flag in said) else []))
     draft.batch(found.get("global-batch-size"), "--global-batch-size")
     _schedule(draft, found)
     for flag, name in {"save-interval": "checkpoint_tokens", "eval-interval": "eval_tokens"}.items():
         draft.interval(name, found.get(flag), f"--{flag}")
     for flag in ("rampup-batch-size", "step-batch-size-schedule"):
         if flag in found:
-            draft.say(f"--{flag} was left out: a recipe's batch stays the same.")
+            draft.say(
+                f"--{flag} was left out: a recipe's batch stays the same. The Batch ramp page takes over the ramp."
+            )
     return draft.done()
 
 

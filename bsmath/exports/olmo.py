@@ -93,6 +93,11 @@ def read(text: str, known: Mapping | None = None) -> Read:
     _duration(draft, source)
     _read_scheduler(draft, source)
     draft.interval("checkpoint_tokens", _call(source, "CheckpointerCallback").get("save_interval"), "save_interval")
+    if any(call.name == "BatchSizeSchedulerCallback" for call in source.calls):
+        draft.say(
+            "BatchSizeSchedulerCallback was left out: a recipe's batch stays the same, here that of the data loader. "
+            "The Batch ramp page takes over the ramp."
+        )
     draft.interval("eval_tokens", _call(source, "EvaluatorCallbackConfig").get("eval_interval"), "eval_interval")
     return draft.done()
 

@@ -7,7 +7,10 @@ import plotly.graph_objects as go
 from pages.charts import theme
 
 COLORS = (theme.BLUE, theme.GREEN, theme.RED, theme.PURPLE, theme.SKY, theme.ORANGE)
-DASHES = ("solid", "solid", "dash", "dash", "dash", "dash", "dot", "dot", "dot", "dot", "dashdot", "dashdot", "dashdot")
+USUAL_CURVES, LEGEND_LINE = 5, 19
+"""Curves of a chart of the usual height, and pixels of one line of a legend."""
+DASHES = ("solid",) * 2 + ("dash",) * 4 + ("dot",) * 4 + ("dashdot",) * 4
+"""One for each of the most curves: the chosen ramp, the flat batch and twelve more."""
 
 
 def batch_figure(curves, critical: pd.DataFrame, smallest: float) -> go.Figure:
@@ -26,14 +29,21 @@ def batch_figure(curves, critical: pd.DataFrame, smallest: float) -> go.Figure:
         ),
     ]  # fmt: skip
     x = theme.axis(
-        "Tokens seen", "log", (min(table["tokens"].min() for _, table in curves), theme.reach(drawn[1:], "x")[1])
+        "Tokens seen [tokens]",
+        "log",
+        (min(table["tokens"].min() for _, table in curves), theme.reach(drawn[1:], "x")[1]),
     )
     low, high = theme.reach(drawn, "y")
     y = theme.axis("Batch size [tokens per step]", "log", (low, high))
     shapes = {}
     if low < smallest:
         shapes = {"shapes": [_floor(smallest)], "annotations": [_floor_label(smallest)]}
-    return go.Figure({"data": drawn, "layout": theme.layout(x, y) | shapes})
+    return go.Figure({"data": drawn, "layout": theme.layout(x, y, height=_height(drawn)) | shapes})
+
+
+def _height(drawn: list[dict]) -> int:
+    """Pixels that leave the plot its room where a phone lists every curve on a line of its own."""
+    return theme.HEIGHT + LEGEND_LINE * max(0, len(drawn) - USUAL_CURVES)
 
 
 def _floor(smallest: float) -> dict:
@@ -65,11 +75,11 @@ def pareto_figure(flat: pd.DataFrame, frontier: pd.DataFrame, points: pd.DataFra
         drawn.append(mark)
     x = theme.axis("Optimizer steps to the target, S", "log", theme.reach(drawn[2:], "x"))
     y = theme.axis("Tokens to the target, E [tokens]", "log", theme.reach(drawn[2:], "y"))
-    return go.Figure({"data": drawn, "layout": theme.layout(x, y, hovermode="closest")})
+    return go.Figure({"data": drawn, "layout": theme.layout(x, y, hovermode="closest", height=_height(drawn))})
 
 
 def _symbol(place: int) -> str:
-    return "diamond" if place == 0 else ("circle", "square", "triangle-up", "cross")[place % 4]
+    return "diamond" if place == 0 else ("circle", "square", "triangle-up", "cross", "x")[place % 5]
 
 
 def rate_figure(curves) -> go.Figure:
@@ -79,7 +89,7 @@ def rate_figure(curves) -> go.Figure:
         for place, (label, tokens, rates) in enumerate(curves)
     ]
     x = theme.axis("Tokens seen [tokens]")
-    y = theme.axis("Learning rate", rangemode="tozero")
+    y = theme.axis("Learning rate", rangemode="tozero", exponentformat="e")
     return go.Figure({"data": drawn, "layout": theme.layout(x, y)})
 
 
@@ -87,7 +97,7 @@ def trap_figure(table: pd.DataFrame) -> go.Figure:
     """The batch as meant and as a ramp written in steps makes it: tokens, meant, in_steps."""
     drawn = [
         theme.line("as meant, in tokens", table["tokens"], table["meant"], COLORS[0], "tokens per step", width=3.5),
-        theme.line("written in steps", table["tokens"], table["in_steps"], COLORS[2], "tokens per step", dash="dash"),
+        theme.line("written in steps", table["tokens"], table["in_steps"], COLORS[1], "tokens per step", dash="dash"),
     ]
     x = theme.axis("Tokens seen [tokens]", "log", theme.reach(drawn, "x"))
     y = theme.axis("Batch size [tokens per step]", "log", theme.reach(drawn, "y"))

@@ -8,7 +8,7 @@ from bsmath.change_case import Check
 from bsmath.change_outlook import ChangeOutlook, change_outlook, usual_rule
 from bsmath.change_settings import BETA_RULES, Setting
 from bsmath.scenario import CHOICES, Scenario
-from pages.ui import state, text
+from pages.ui import state, text, tied
 
 SCHEDULE_WORDS = {"cosine": "cosine", "linear": "linear", "wsd": "constant, then decay (WSD)", "constant": "constant"}
 AVERAGE_WORDS = {
@@ -28,7 +28,7 @@ def wanted(scenario: Scenario) -> None:
             ("New sequence", "new_seq_len", "In tokens. `--seq-length`, `block_size`: doubling it doubles the batch in tokens."),
         ):  # fmt: skip
             least = 16 if name == "new_seq_len" else 1
-            st.number_input(label, min_value=least, step=1, width=160, help=help, **state.choice(name))
+            st.number_input(label, min_value=least, step=1, width=160, help=help, **tied.choice(name))
     left, right = st.columns(2)
     left.selectbox(
         "The rate moves by",
@@ -38,14 +38,14 @@ def wanted(scenario: Scenario) -> None:
             + (" (usual)" if name == "usual" else "")
         ),
         help="No rule is universal; their spread is below. The usual one saturates: derived for SGD, the best fit for AdamW.",
-        **state.choice("rate_rule"),
+        **tied.choice("rate_rule"),
     )
     right.selectbox(
         "Adam's betas",
         CHOICES["beta_rule"],
         format_func=BETA_RULES.get,
         help="Contested: most runs keep them. `beta^k` keeps the half-life in tokens, 1 - k (1 - beta) goes with the square-root rule.",
-        **state.choice("beta_rule"),
+        **tied.choice("beta_rule"),
     )
 
 
@@ -198,7 +198,7 @@ def old_run(scenario: Scenario) -> None:
             ("Decay at the end [tokens]", "decay_tokens", "Of a WSD schedule."),
             ("Gradient norm", "gradient_norm", "Median before clipping, from the log; empty where not known."),
         ):  # fmt: skip
-            st.text_input(label, width=190, help=help, **state.typed(name))
+            st.text_input(label, width=190, help=help, **tied.typed(name))
     with st.container(horizontal=True):
         for label, name, words, help in (
             ("Schedule", "schedule", SCHEDULE_WORDS, "`lr_scheduler_type`, `--lr-decay-style`."),
@@ -212,5 +212,5 @@ def old_run(scenario: Scenario) -> None:
                 width=260,
                 help=help,
                 format_func=lambda value, words=words: words.get(value, value),
-                **state.choice(name),
+                **tied.choice(name),
             )

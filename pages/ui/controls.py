@@ -4,7 +4,7 @@ import streamlit as st
 
 from bsmath import presets
 from bsmath.scenario import Scenario
-from pages.ui import state, text
+from pages.ui import text, tied
 
 
 def _steps(low: int, high: int, mantissas=(1, 1.5, 2, 3, 5, 7)) -> list[float]:
@@ -34,7 +34,7 @@ def draw(scenario: Scenario) -> None:
     )
     _slid("S_min [steps]", "min_steps", STEPS, "Steps to the target loss that remain at an infinite batch.")
     for label, body in SECTIONS.items():
-        section = st.expander(label, **state.section(label))
+        section = st.expander(label, **tied.section(label))
         if section.open:
             with section:
                 body(scenario)
@@ -62,7 +62,7 @@ def _hardware(scenario: Scenario) -> None:
         [*known, *typed],
         format_func=lambda name: known[name].label if name in known else f"typed: {text.flops(float(name))}",
         help="Sets the dense BF16 peak, memory and bandwidths.",
-        **state.choice("accelerator"),
+        **tied.choice("accelerator"),
     )
     _typed(
         "or its dense peak [FLOP/s]",
@@ -70,7 +70,7 @@ def _hardware(scenario: Scenario) -> None:
         "A preset's name or a number such as 989e12: not the sparse figure.",
     )
     st.segmented_control(
-        "Precision", ("bf16", "fp8"), required=True, help="Which dense peak counts.", **state.choice("precision")
+        "Precision", ("bf16", "fp8"), required=True, help="Which dense peak counts.", **tied.choice("precision")
     )
     _slid(
         "Fixed time per step [s]",
@@ -80,7 +80,7 @@ def _hardware(scenario: Scenario) -> None:
     )
     _typed("Active parameters", "active_params", "Per token, for a mixture of experts; enters 6N.")
     st.segmented_control(
-        "Goal", ("target", "budget"), required=True, help="A target loss, or a token budget.", **state.choice("goal")
+        "Goal", ("target", "budget"), required=True, help="A target loss, or a token budget.", **tied.choice("goal")
     )
     _slid("Token budget", "token_budget", BUDGETS, "D, real tokens; used where the goal is a budget.")
     _typed(
@@ -93,7 +93,7 @@ def _hardware(scenario: Scenario) -> None:
 
 def _rate(scenario: Scenario) -> None:
     st.segmented_control(
-        "Optimizer", ("adamw", "sgd"), required=True, help="Decides which rules apply.", **state.choice("optimizer")
+        "Optimizer", ("adamw", "sgd"), required=True, help="Decides which rules apply.", **tied.choice("optimizer")
     )
     _typed("Peak learning rate", "learning_rate", "Tuned at the reference batch. `lr`, `base_lr`, `--lr`.")
     _typed(
@@ -118,16 +118,16 @@ def _experts(scenario: Scenario) -> None:
 
 def _slid(label: str, name: str, options: list[float], help: str) -> None:
     left, right = st.columns((3, 2), vertical_alignment="bottom")
-    left.select_slider(label, help=help, **state.slider(name, options))
-    right.text_input(f"{label}, exact", label_visibility="collapsed", **state.typed(name))
+    left.select_slider(label, help=help, **tied.slider(name, options))
+    right.text_input(f"{label}, exact", label_visibility="collapsed", **tied.typed(name))
 
 
 def _typed(label: str, name: str, help: str) -> None:
-    st.text_input(label, help=help, **state.typed(name))
+    st.text_input(label, help=help, **tied.typed(name))
 
 
 def _whole(label: str, name: str, help: str) -> None:
-    st.number_input(label, min_value=1, step=1, help=help, **state.choice(name))
+    st.number_input(label, min_value=1, step=1, help=help, **tied.choice(name))
 
 
 def _memory(scenario: Scenario) -> None:
@@ -141,21 +141,21 @@ def _memory(scenario: Scenario) -> None:
         ("none", "selective", "full"),
         required=True,
         help="Activation checkpointing. `selective`: attention scores are not kept (FlashAttention, Megatron's selective). `full`: whole layers.",
-        **state.choice("recompute"),
+        **tied.choice("recompute"),
     )
     st.segmented_control(
         "ZeRO stage",
         (0, 1, 2, 3),
         required=True,
         help="What replicas share out: 1 optimizer, 2 gradients, 3 weights. FSDP: FULL_SHARD is 3, SHARD_GRAD_OP 2, DDP 0.",
-        **state.choice("zero_stage"),
+        **tied.choice("zero_stage"),
     )
     st.segmented_control(
         "Gradients in",
         ("bf16", "fp32"),
         required=True,
         help="Megatron's `accumulate-allreduce-grads-in-fp32`.",
-        **state.choice("gradient_dtype"),
+        **tied.choice("gradient_dtype"),
     )
     _slid("Overhead per micro-batch [s]", "micro_batch_time", SECONDS, "Launches and data loading, once a micro-batch.")
     _typed(

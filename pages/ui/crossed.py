@@ -59,7 +59,7 @@ def mapping() -> dict:
 def _read_columns(key: str) -> None:
     headers = [column.header for column in now().record.columns]
     wanted = dict(now().columns)
-    for row, cells in loaded.held(key)["edited_rows"].items():
+    for row, cells in state.held(key)["edited_rows"].items():
         wanted[headers[int(row)]] = cells["meaning"] if cells["meaning"] in curve_columns.HEADERS else None
     try:
         files = tuple(
@@ -96,13 +96,13 @@ def target(key: str) -> dict:
 
 
 def _read_target(key: str) -> None:
-    if loaded.held(key) is not None:
-        _cross(replace(now(), target=float(loaded.held(key)), target_chosen=True))
+    if state.held(key) is not None:
+        _cross(replace(now(), target=float(state.held(key)), target_chosen=True))
 
 
 def click(key: str) -> None:
     """Take the loss of the point that was clicked on, as far as it can be a target."""
-    points = loaded.held(key)["selection"]["points"]
+    points = state.held(key)["selection"]["points"]
     if points:
         found = now().record.targets(now().reading)
         readable = float(f"{points[0]['y']:.4g}")
@@ -123,7 +123,7 @@ def answer(question: Question) -> dict:
 
 
 def _read_choice(key: str, name: str) -> None:
-    value = loaded.held(key)
+    value = state.held(key)
     _cross(replace(now(), reading=replace(now().reading, **{name: value})))
 
 
@@ -135,7 +135,7 @@ def editor() -> dict:
 
 def _read_runs(key: str) -> None:
     edited = now().record.runs.copy()
-    for row, cells in loaded.held(key)["edited_rows"].items():
+    for row, cells in state.held(key)["edited_rows"].items():
         for name, value in cells.items():
             edited.loc[int(row), name] = value
     _cross(replace(now(), record=now().record.with_runs(edited), edits=now().edits + 1))

@@ -8,7 +8,7 @@ from bsmath.logs.curve_headers import LOSSES
 from bsmath.logs.curves import EDITABLE
 from bsmath.sweeps import Sweep
 from pages.charts.loss_curves import curves_figure
-from pages.ui import crossed, loaded, shell, tables, text, uploads
+from pages.ui import crossed, loaded, overlay, shell, tables, text, uploads
 from pages.ui.crossed import Crossed
 
 HEIGHT = 240
@@ -144,7 +144,7 @@ def _chart(now: Crossed, along: str) -> None:
 
 def _reached() -> None:
     """Batch, best rate, steps, and what never arrived; without rates the steps alone."""
-    for one in loaded.measurements("steps"):
+    for one in overlay.measurements("steps"):
         if one.source != loaded.RUNS:
             continue
         if one.tuning is not None:

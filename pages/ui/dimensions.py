@@ -5,7 +5,7 @@ import streamlit as st
 from bsmath.architecture import Architecture
 from bsmath.model_shape import ModelShape
 from bsmath.scenario import Scenario
-from pages.ui import model_tables, state, text
+from pages.ui import actions, model_tables, text
 
 MEGABYTES = 1
 
@@ -18,13 +18,13 @@ def section(scenario: Scenario, shape: ModelShape) -> None:
         "Paste a Hugging Face config.json", key="config_text", height=110, placeholder='{"hidden_size": 4096, ...}'
     )
     left, right = st.columns(2, vertical_alignment="bottom")
-    left.button("Use these dimensions", on_click=state.read_pasted_config)
+    left.button("Use these dimensions", on_click=actions.read_pasted_config)
     right.file_uploader(
         "or drop the file",
         type=["json"],
         max_upload_size=MEGABYTES,
         key="config_file",
-        on_change=state.read_dropped_config,
+        on_change=actions.read_dropped_config,
     )
 
 

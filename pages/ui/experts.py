@@ -9,7 +9,7 @@ from bsmath.expert_load import ExpertLoad
 from bsmath.logs import Log
 from bsmath.scenario import Scenario
 from pages.charts.expert_heat import heat_figure
-from pages.ui import loaded, shell, state, text
+from pages.ui import actions, loaded, shell, state, text, tied
 
 PREDICTED = (1.0, 1.25, 1.5, 2.0)
 """Capacity factors whose drops are predicted from measured loads."""
@@ -23,12 +23,12 @@ def imbalance() -> None:
     left.text_input(
         "Router skew",
         help="CV of the experts' true shares, however many tokens: 0 is even. Measured: 0.04 to 0.25 in Mixtral, 0.3 to 1.35 in OLMoE.",
-        **state.typed("router_skew"),
+        **tied.typed("router_skew"),
     )
     right.text_input(
         "Likeness within a sequence",
         help="Correlation of the routing of two tokens of one sequence, 0 to 1: tokens of one text are alike, and count as fewer.",
-        **state.typed("sequence_correlation"),
+        **tied.typed("sequence_correlation"),
     )
 
 
@@ -42,13 +42,13 @@ def from_drop_rate() -> None:
             placeholder="from a log",
             help="Share of routed tokens that found their expert full, at this micro-batch and capacity factor.",
         )
-        st.button("Take the skew from it", on_click=state.fit_skew)
+        st.button("Take the skew from it", on_click=actions.fit_skew)
 
 
 def definitions(scenario: Scenario, load: ExpertLoad) -> None:
     """What a capacity factor means in each trainer, with the one that gives the same room; and how loads are kept even."""
     section = st.expander(
-        "What a capacity factor means in each trainer, and how loads are kept even", **state.section("capacities")
+        "What a capacity factor means in each trainer, and how loads are kept even", **tied.section("capacities")
     )
     if not section.open:
         return

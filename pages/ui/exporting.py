@@ -4,7 +4,7 @@ import streamlit as st
 
 from bsmath import exports
 from bsmath.change_outlook import ChangeOutlook
-from pages.ui import state, text
+from pages.ui import actions, text
 
 
 def new_run(found: ChangeOutlook) -> None:
@@ -36,4 +36,4 @@ def paste() -> None:
         placeholder="--micro-batch-size 4 --global-batch-size 256 --seq-length 4096 --lr 3e-4 ...",
         help="Flags of Megatron-LM or nanochat, torchtitan's TOML, TrainingArguments, DeepSpeed's JSON, nanoGPT's or OLMo-core's Python.",
     )
-    st.button("Read it", on_click=state.read_old_config)
+    st.button("Read it", on_click=actions.read_old_config)

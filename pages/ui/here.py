@@ -9,7 +9,7 @@ from bsmath.measured import Measurement
 from bsmath.scenario import Scenario
 from pages.charts.branching import branch_figure
 from pages.charts.measured import measured_figure
-from pages.ui import loaded, measure, shell, tables, text
+from pages.ui import loaded, measure, overlay, shell, tables, text
 
 MODEL = "A GPT of 0.1M parameters, trained on a CPU on the sources of Python's standard library,"
 
@@ -80,7 +80,7 @@ def _table(values: list[Value]) -> None:
 
 def _own() -> list[Value]:
     """What the loaded data say of the critical batch, what they identify first."""
-    fits = [one.fit for one in loaded.measurements("steps") if one.identified and one.batch_unit == "tokens"]
+    fits = [one.fit for one in overlay.measurements("steps") if one.identified and one.batch_unit == "tokens"]
     logs = {one.kind: one.record for one in loaded.logs_loaded() if not loaded.is_shipped(one)}
     branches = logs["branch"].branches if "branch" in logs else ()
     found = comparison.values(fits[0] if fits else None, logs.get("noise"), branches)
@@ -94,7 +94,7 @@ def _not_comparable() -> None:
             st.caption(f"Your noise-scale log counts in {one.record.unit}, not in tokens, and cannot be compared.")
         elif one.kind == "noise" and not one.record.has_parts:
             st.caption("Your noise-scale log has the ratio alone, without an average to compare.")
-    if any(one.batch_unit != "tokens" for one in loaded.measurements("steps")):
+    if any(one.batch_unit != "tokens" for one in overlay.measurements("steps")):
         st.caption("Your steps to a target count the batch in sequences, not in tokens, and cannot be compared.")
 
 

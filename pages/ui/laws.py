@@ -10,7 +10,7 @@ from bsmath.measured import Measurement
 from bsmath.outlook import Outlook
 from bsmath.scenario import Scenario
 from pages.charts.laws import laws_figure
-from pages.ui import shell, state, text
+from pages.ui import shell, state, text, tied
 
 INSIDE = {True: "yes", False: "no", None: "not known"}
 SYMBOLS = {"num_params": "N", "tokens": "D", "compute": "C", "loss": "L"}
@@ -35,7 +35,7 @@ def section(scenario: Scenario, run: Outlook, found: list[Measurement]) -> None:
     predictions = list(laws.predict(*inputs).values())
     st.subheader("What published laws say", anchor=False)
     st.markdown(answer(predictions, size, run))
-    st.segmented_control("Laws over", **state.view_choice("laws_over"))
+    st.segmented_control("Laws over", **tied.view_choice("laws_over"))
     lines = law_curves.lines(*inputs, over)
     at = {"tokens": tokens, "parameters": size, "loss": loss}[over]
     levels, unit_problem = measured(found)

@@ -1,16 +1,16 @@
-"""What is loaded in this session: sweeps with the files that they came from, their series and fits; and logs.
+"""What is loaded in this session: sweeps with the files that they came from, and logs; what of it the link carries.
 
 Files come in through `loading`; logs of runs, and the target that makes a sweep of them, are the business of `crossed`; answers and
-corrections that of `mapping`. The bytes stay in memory, so that an answer reads them again; they leave with the session.
+corrections that of `mapping`; which series are shown, and their fits, that of `overlay`. The bytes stay in memory, so that an answer
+reads them again; they leave with the session.
 """
 
 from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
-from bsmath import logs, measured, shared, shipped, sweeps
+from bsmath import logs, shared, shipped
 from bsmath.logs import Log
-from bsmath.measured import Measurement
 from bsmath.sweeps import Question, Sweep, SweepError
 from pages.ui import state, text
 
@@ -71,11 +71,6 @@ def uploader() -> int:
 def empty_uploader() -> None:
     """Leave the uploader without files."""
     st.session_state["uploader"] = uploader() + 1
-
-
-def held(key: str):
-    """What a widget holds."""
-    return st.session_state[key]
 
 
 def forget() -> None:
@@ -172,76 +167,13 @@ def choose(key: str) -> None:
     memory()["chosen"] = key
 
 
-def _forget_fits(key: str) -> None:
-    memory()["fits"] = {name: fit for name, fit in memory()["fits"].items() if name[0] != key}
-
-
-# --- series and their fits
-
-
 def shown_series() -> tuple[tuple[str, str], ...]:
     """The series that lie over the theory, each as key of its sweep and name."""
     return memory()["shown"]
 
 
-def series_choice() -> dict:
-    """A multiselect of the series to show."""
-    several = len(entries()) > 1
-    named = {_label(key, name, several): (key, name) for key in entries() for name in sweep(key).series}
-    shown = [label for label, one in named.items() if one in shown_series()]
-    return {"options": list(named)} | state.tie("series", shown, _read_series, named)
-
-
-def _read_series(widget: str, named: dict[str, tuple[str, str]]) -> None:
-    memory()["shown"] = tuple(named[label] for label in st.session_state[widget])
-
-
-def _label(key: str, name: str, several: bool, rates: bool = False) -> str:
-    """What to call a series, or its rates: by its sweep as well where several sweeps are loaded."""
-    one = entries()[key]
-    title = one.rates_name if rates and one.rates_name and not one.renamed else one.sweep.name
-    if name == sweeps.ALL_ROWS:
-        return title
-    return f"{title} · {name}" if several else name
-
-
-def measurements(quantity: str) -> list[Measurement]:
-    """The shown series of one quantity with their fits, in real tokens, ready to draw; empty without a sweep."""
-    return _measured(shown_series(), (quantity,))
-
-
-def fixed_time_is_fitted() -> bool:
-    """Whether the scenario's fixed time is that of a shown fit; until then it is an assumption."""
-    fits = (one.fit for one in measurements("tokens_per_second") if one.fit is not None)
-    return any(fit.fixed_time == state.scenario().fixed_time for fit in fits)
-
-
-def every_measurement() -> list[Measurement]:
-    """Every series of the chosen sweep with every quantity that it measured."""
-    return _measured([(chosen(), name) for name in sweep().series], sweeps.QUANTITIES)
-
-
-def _measured(series, quantities) -> list[Measurement]:
-    """Fits cost milliseconds and a slider step does not change them: they are kept beside the sweep."""
-    has, padding = memory(), state.scenario().padding_fraction
-    if has["padding"] != padding:
-        has.update(fits={}, padding=padding)
-    kept, several = has["fits"], len(has["sweeps"]) > 1
-    for key, name, quantity in ((*one, quantity) for quantity in quantities for one in series):
-        if (key, name, quantity, several) not in kept:
-            found = measured.measurement(sweep(key), name, quantity, padding)
-            label = _label(key, name, several, quantity == "tokens_per_second")
-            kept[key, name, quantity, several] = replace(found, source=key, label=label)
-    found = (kept[*one, quantity, several] for quantity in quantities for one in series)
-    return [one for one in found if len(one.points)]
-
-
-def beside(one: Measurement, name: str, make):
-    """What follows from a fit alone, under a name of its own: made once and kept as long as the fit."""
-    kept, key = memory()["fits"], (one.source, name, one.series, one.quantity)
-    if key not in kept:
-        kept[key] = make()
-    return kept[key]
+def _forget_fits(key: str) -> None:
+    memory()["fits"] = {name: fit for name, fit in memory()["fits"].items() if name[0] != key}
 
 
 def once(name: str, source, make):
@@ -291,7 +223,7 @@ def share_switch(key: str) -> dict:
 
 
 def _read_share(key: str) -> None:
-    memory()["share"] = st.session_state[key]
+    memory()["share"] = state.held(key)
 
 
 def write_share() -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from bsmath import intake, logs, published, shipped
 from bsmath.intake import Intake
 from bsmath.sweeps.mlperf_units import ENTRY
-from pages.ui import crossed, loaded, state, text
+from pages.ui import actions, crossed, loaded, state, text
 
 AT_ONCE = 2 * 10**6
 """Bytes of files that are read before the page is drawn: a fraction of a second."""
@@ -26,7 +26,7 @@ def upload() -> dict:
 
 
 def _read_upload(key: str) -> None:
-    files = [(file.name, file.getvalue()) for file in loaded.held(key)]
+    files = [(file.name, file.getvalue()) for file in state.held(key)]
     loaded.empty_uploader()
     take(files)
 
@@ -61,7 +61,7 @@ def stop() -> None:
 
 def pasted() -> None:
     """Read the pasted text like a file."""
-    take([("pasted text", loaded.held("pasted").encode())])
+    take([("pasted text", state.held("pasted").encode())])
 
 
 def example(kind: str) -> None:
@@ -76,7 +76,7 @@ def example(kind: str) -> None:
 
 def together() -> None:
     """The small run whose throughput and steps were measured together, as the scenario, with both sweeps laid over it."""
-    state.load_run("cpu_thread")
+    actions.load_run("cpu_thread")
     take(
         [(path.name, path.read_bytes()) for path in map(shipped.path, ("together_throughput", "together_convergence"))]
     )

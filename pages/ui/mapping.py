@@ -18,7 +18,7 @@ def choice() -> dict:
 
 
 def _read_choice(widget: str, named: dict[str, str]) -> None:
-    loaded.choose(named[loaded.held(widget)])
+    loaded.choose(named[state.held(widget)])
 
 
 def name() -> dict:
@@ -28,7 +28,7 @@ def name() -> dict:
 
 
 def _read_name(widget: str, key: str) -> None:
-    loaded.rename(key, loaded.held(widget))
+    loaded.rename(key, state.held(widget))
 
 
 def questions() -> list[Question]:
@@ -52,7 +52,7 @@ def answer(question: Question) -> dict:
 
 
 def _read_answer(widget: str, key: str, name: str) -> None:
-    read_again(key, **{name: loaded.held(widget)})
+    read_again(key, **{name: state.held(widget)})
 
 
 def editor() -> dict:
@@ -67,7 +67,7 @@ def _read_columns(widget: str, key: str) -> None:
     one = loaded.entries()[key]
     headers = [column.header for column in one.sweep.columns]
     columns, units = dict(one.answers.get("columns", {})), dict(one.answers.get("units", {}))
-    for row, cells in loaded.held(widget)["edited_rows"].items():
+    for row, cells in state.held(widget)["edited_rows"].items():
         header = headers[int(row)]
         if "meaning" in cells:
             columns[header] = None if cells["meaning"] in (None, IGNORED) else cells["meaning"]
@@ -89,7 +89,7 @@ def rescue(one: Refused) -> dict:
 
 def _read_rescue(widget: str, one: Refused) -> None:
     mapped = dict(one.mapped)
-    for row, cells in loaded.held(widget)["edited_rows"].items():
+    for row, cells in state.held(widget)["edited_rows"].items():
         mapped[one.columns[int(row)].header] = None if cells["meaning"] in (None, IGNORED) else cells["meaning"]
     told = tuple(replace(column, meaning=mapped.get(column.header, column.meaning)) for column in one.columns)
     new = replace(one, mapped=mapped, columns=told)

@@ -9,7 +9,7 @@ from bsmath.measured import Measurement
 from bsmath.model_shape import ModelShape
 from bsmath.outlook import Outlook
 from bsmath.scenario import Scenario
-from pages.ui import rate_words, state, text
+from pages.ui import actions, rate_words, text
 
 NAMES = {
     "fixed_time": ("t_fixed", text.duration),
@@ -111,7 +111,7 @@ def _use(scenario: Scenario, one: Measurement) -> None:
     st.button(
         "Use fitted values",
         key=f"use_{one.quantity}_{one.source}_{one.series}",
-        on_click=state.use_fit,
+        on_click=actions.use_fit,
         args=(one,),
         disabled=bool(refusal),
         help=refusal or "Puts the fitted numbers into the scenario; Undo takes them back.",
@@ -140,7 +140,7 @@ def calibrate(run: Outlook) -> None:
         left, right = st.columns(2)
         left.text_input("Measured tok/s, or MFU such as 0.66", placeholder="136.7k", key="calibrate_rate")
         right.text_input("at tokens per step", placeholder=text.exact(run.tokens_per_step), key="calibrate_batch")
-        st.form_submit_button("Calibrate", on_click=state.calibrate, args=(run,))
+        st.form_submit_button("Calibrate", on_click=actions.calibrate, args=(run,))
 
 
 def implied(scenario: Scenario, run: Outlook, shape: ModelShape) -> None:

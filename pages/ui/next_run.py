@@ -9,7 +9,7 @@ from bsmath.measured import Measurement
 from bsmath.next_run import NextRun
 from bsmath.scenario import Scenario
 from pages.charts.next_run import gain_figure
-from pages.ui import loaded, shell, text
+from pages.ui import loaded, overlay, shell, text
 
 STEPS, WARMUP = 50, 10
 """Steps that a timing run is reckoned to time, and those before them."""
@@ -23,13 +23,13 @@ def section(scenario: Scenario, found: list[Measurement]) -> None:
         return
     st.subheader("The next run worth measuring", anchor=False)
     for one in fitted:
-        advice = loaded.beside(one, "advice", lambda one=one: advise(one, _sequence(scenario, one)))
+        advice = overlay.beside(one, "advice", lambda one=one: advise(one, _sequence(scenario, one)))
         with st.container(border=True):
             if advice is None:
                 st.markdown(f"**{text.plain(one.label)}**: {refusal(one)}")
                 continue
             st.markdown(f"**{text.plain(one.label)}**: {said(scenario, one, advice, one.batch_unit)}")
-            st.caption(loaded.beside(one, "advice_notes", lambda one=one, advice=advice: _notes(one, advice)))
+            st.caption(overlay.beside(one, "advice_notes", lambda one=one, advice=advice: _notes(one, advice)))
             if one.batch_unit == "tokens":
                 key = f"next_{one.quantity}_{one.source}_{one.series}"
                 shell.folded("What every other batch would give", key, _others, scenario, one, advice)

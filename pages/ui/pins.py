@@ -9,7 +9,7 @@ from bsmath.pins import Entry, Pin
 from bsmath.scenario import Scenario
 from pages.charts.pins import times_figure
 from pages.charts.theme import BatchAxis
-from pages.ui import loaded, shell, state, text, words
+from pages.ui import shell, state, text, words
 
 IN_COLUMNS = 3
 """Scenarios up to which each is a column: more are rows, as a phone has no room for them."""
@@ -75,7 +75,7 @@ def _form(scenario: Scenario) -> None:
 
 def _pin() -> None:
     try:
-        kept = (*state.pinned(), Pin(name=loaded.held("pin_name"), scenario=state.scenario()))
+        kept = (*state.pinned(), Pin(name=state.held("pin_name"), scenario=state.scenario()))
     except ValueError as error:
         return state.say(f"{error}; nothing was pinned.")
     if refused := pins.refusal(kept):

@@ -8,7 +8,7 @@ from bsmath.plan_frontier import Plan, cost_of
 from bsmath.planner import Answers
 from bsmath.scenario import Scenario
 from pages.charts.planner import held_out_figure
-from pages.ui import loaded, loading, shell, state, text
+from pages.ui import loaded, loading, shell, state, text, tied
 
 FIELDS = (
     ("Most devices", "most_devices", "Largest job that is planned."),
@@ -31,7 +31,7 @@ def limits() -> None:
     """What a plan may use."""
     with st.container(horizontal=True):
         for label, name, help in FIELDS:
-            st.text_input(label, width=FIELD_WIDTH, help=help, **state.typed(name))
+            st.text_input(label, width=FIELD_WIDTH, help=help, **tied.typed(name))
 
 
 def chosen(scenario: Scenario, found: Answers) -> Plan | None:

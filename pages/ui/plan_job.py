@@ -13,7 +13,7 @@ from bsmath.plan_frontier import Plan
 from bsmath.plan_job import Job
 from bsmath.scenario import Scenario
 from pages.charts.planner import goodput_figure, job_figure
-from pages.ui import loaded, shell, text
+from pages.ui import overlay, shell, text
 
 SEEN = ("Time", "Goodput")
 """Two ways to draw the same."""
@@ -56,8 +56,8 @@ def drawn() -> tuple[Factors, str]:
     """How sure the loaded sweeps are of the scenario's numbers, and whose scatter that is or what is missing."""
     by, used, said = Factors(), [], []
     for quantity, argument in (("steps", "hyperbola"), ("tokens_per_second", "step_time")):
-        for one in loaded.measurements(quantity)[:1]:
-            own = loaded.beside(one, "plan_draws", lambda one=one, argument=argument: _factors(one, argument))
+        for one in overlay.measurements(quantity)[:1]:
+            own = overlay.beside(one, "plan_draws", lambda one=one, argument=argument: _factors(one, argument))
             if isinstance(own, Factors):
                 by = by.joined(own)
                 used.append(f"{one.label} ({'steps' if quantity == 'steps' else 'tok/s'})")

@@ -1,13 +1,12 @@
-"""The Batch ramp page in words and tables: controls, the answer, the comparison, the trap of schedules in steps."""
+"""The Batch ramp page in words: controls, the answer, what is assumed, the trap of schedules in steps."""
 
-import pandas as pd
 import streamlit as st
 
 from bsmath import lr, published_ramps, ramp_curves, ramp_kinds
 from bsmath.ramp_outlook import SAME, RampOutlook, Schedule
 from bsmath.ramp_trap import Trap
 from bsmath.scenario import Scenario
-from pages.ui import shell, state, text
+from pages.ui import text, tied
 
 FIELDS = {
     "linear_tokens": ("ramp_start", "ramp_end", "ramp_tokens"),
@@ -41,19 +40,19 @@ def choose(scenario: Scenario) -> None:
         list(ramp_kinds.KINDS),
         format_func=ramp_kinds.KINDS.get,
         help="Everything is in tokens seen; steps follow.",
-        **state.choice("ramp"),
+        **tied.choice("ramp"),
     )
     right.selectbox(
         "B_crit through the run",
         list(ramp_kinds.GROWTHS),
         format_func=ramp_kinds.GROWTHS.get,
         help="How it moves is disputed. Its level is the scenario's: the average that a flat run sees stays B_crit.",
-        **state.choice("critical_growth"),
+        **tied.choice("critical_growth"),
     )
     with st.container(horizontal=True):
         for name in FIELDS[scenario.ramp]:
             label, help = LABELS[name]
-            st.text_input(label, width=420 if name == "ramp_stages" else 190, help=help, **state.typed(name))
+            st.text_input(label, width=420 if name == "ramp_stages" else 190, help=help, **tied.typed(name))
     known = {**ramp_kinds.KINDS, **{name: one.label for name, one in published_ramps.ramps().items()}}
     chosen = [name for name in scenario.ramps_compared.split() if name not in known]
     st.multiselect(
@@ -63,7 +62,7 @@ def choose(scenario: Scenario) -> None:
         max_selections=ramp_kinds.MOST_NAMES,
         placeholder="Other shapes, or the ramps of published runs",
         help="Other shapes run between the same ends; published ramps keep their own batches and thresholds.",
-        **state.names_choice("ramps_compared"),
+        **tied.names_choice("ramps_compared"),
     )
 
 
@@ -134,6 +133,11 @@ def doubts(found: RampOutlook) -> tuple[str, ...]:
             f"Below {text.tokens(found.smallest_step)} per step, one sequence on every replica, some devices have nothing to do: "
             "start there, or with fewer replicas."
         )
+    if found.chosen.ramp.length > found.chosen.tokens * (1 + 1e-9):
+        said.append(
+            f"This run ends after {text.tokens(found.chosen.tokens)}, before the ramp is over at {text.tokens(found.chosen.ramp.length)}: "
+            "it never gets to its last batch."
+        )
     if found.unknown:
         said.append(f"No ramp is called {text.listed(found.unknown)}.")
     return tuple(said)
@@ -157,22 +161,6 @@ def numbers(scenario: Scenario, found: RampOutlook) -> tuple[tuple[str, str, str
     return tuple(shown)
 
 
-def table(found: RampOutlook) -> pd.DataFrame:
-    """Every schedule in a row, against the flat batch at the ramp's end."""
-    flat, rows = found.flat, (*found.schedules, found.start)
-    return pd.DataFrame(
-        {
-            "Schedule": [f"{one.label} (chosen)" if one is found.chosen else one.label for one in rows],
-            "Batch [tokens]": [f"{text.count(one.ramp.at(0.0))} to {text.count(one.ramp.at(one.tokens))}" for one in rows],
-            "Ramp [tokens]": [text.count(one.rises) if one.ramp.length else "none" for one in rows],
-            "Steps": [f"{text.whole(one.steps)} ({text.signed(one.steps / flat.steps)})" for one in rows],
-            "Tokens": [f"{text.count(one.tokens)} ({text.signed(one.tokens / flat.tokens)})" for one in rows],
-            "Wasted": [text.percent(one.progress.waste) for one in rows],
-            "Time": [f"{text.duration(one.seconds)} ({text.signed(one.seconds / flat.seconds)})" for one in rows],
-        }
-    )  # fmt: skip
-
-
 def trapped(scenario: Scenario, one: Schedule, found: Trap) -> str:
     """What a schedule in steps does to this ramp."""
     if one.ramp.smallest == one.ramp.largest:
@@ -191,7 +179,8 @@ def trapped(scenario: Scenario, one: Schedule, found: Trap) -> str:
     if one.rises > 0 and found.ramp_ends < one.rises * (1 - SAME):
         said += f"The ramp itself, written in steps, is over after {text.tokens(found.ramp_ends)} instead of {text.tokens(one.rises)}. "
     return (
-        said + "Write every length in tokens or samples, or count the steps with the ramp (the table below has them)."
+        said
+        + "Write every length in tokens or samples, or count the steps with the ramp (the Table for your trainer below has them)."
     )
 
 
@@ -213,28 +202,4 @@ def rate_words(scenario: Scenario, one: Schedule) -> str:
         f"{text.scientific(last)} at {text.tokens(one.ramp.at(one.tokens))}, times the {scenario.schedule} schedule in tokens (Change batch sets "
         "both). No rule is universal: the Learning rate page has their spread. Betas, decay and clipping move with the batch too; most "
         "published ramps left them."
-    )
-
-
-def published_section() -> None:
-    """The table of published ramps, folded."""
-    with_table = len(published_ramps.ramps())
-    shell.folded(f"{with_table} published schedules, with sources", "published_ramps", _published)
-
-
-def _published() -> None:
-    st.table(published(), hide_index=True)
-
-
-def published() -> pd.DataFrame:
-    """The ramps of published runs: what is published, what was read into it, and where."""
-    rows = published_ramps.ramps().values()
-    return pd.DataFrame(
-        {
-            "Run": [one.label for one in rows],
-            "Batch [tokens]": [f"{text.count(one.ramp.at(0.0))} to {text.count(one.ramp.end)}" for one in rows],
-            "Ramp [tokens]": [text.count(one.ramp.length) if one.ramp.length else "none" for one in rows],
-            "What is published": [one.note for one in rows],
-            "Source": [one.source for one in rows],
-        }
     )

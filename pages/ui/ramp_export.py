@@ -28,17 +28,23 @@ def section(scenario: Scenario, found: RampOutlook) -> None:
     replica_sequences = scenario.micro_batch_size * scenario.data_parallel_size
     try:
         stages = make(
-            one.ramp, scenario.seq_len, replica_sequences, one.tokens, padding_fraction=scenario.padding_fraction
+            one.ramp,
+            scenario.seq_len,
+            replica_sequences,
+            one.tokens,
+            ramp_stages.most_stages_of(one.ramp),
+            scenario.padding_fraction,
         )
     except ValueError as error:
         st.warning(text.plain(f"This ramp has no stages to write: {error}."))
         return
     chosen = RAMP_EXPORTS[kind]
     change = ramp_stages.largest_change(stages)
+    gone = " and leaves a single one" if len(stages) == 1 and one.ramp.smallest < one.ramp.largest else ""
     if abs(change) > NOTABLE:
         st.info(
             f"This job steps in whole multiples of {text.plural(replica_sequences, 'sequence')} (micro-batch x replicas), which changes a batch of the "
-            f"ramp by up to {text.percent(abs(change))}: a smaller micro-batch or fewer replicas come nearer."
+            f"ramp by up to {text.percent(abs(change))}{gone}: a smaller micro-batch or fewer replicas come nearer."
         )
     if refused := chosen.unfit(stages):
         st.info(text.plain(refused))

@@ -5,7 +5,7 @@ import streamlit as st
 from bsmath import downloads, scenario_file, shared, sweeps
 from bsmath.scenario import Scenario
 from bsmath.sweeps import SweepError
-from pages.ui import loaded, shell, state, text
+from pages.ui import loaded, overlay, shell, state, text
 
 
 def section(scenario: Scenario) -> None:
@@ -35,7 +35,7 @@ def _downloads(scenario: Scenario) -> None:
         else:
             _download("Scenario file (JSON)", whole, "scenario.json", "application/json")
         if loaded.sweep() is not None:
-            found = [one for quantity in sweeps.QUANTITIES for one in loaded.measurements(quantity)]
+            found = [one for quantity in sweeps.QUANTITIES for one in overlay.measurements(quantity)]
             _download("This import as tidy CSV", downloads.tidy_csv(loaded.sweep()), "sweep.csv", "text/csv")
             _download("The shown fits as JSON", downloads.fits_json(found, scenario), "fits.json", "application/json")
 

@@ -11,7 +11,7 @@ from bsmath import batch, flops
 from bsmath.outlook import Outlook, outlook
 from bsmath.scenario import Scenario
 from pages.charts.theme import BatchAxis
-from pages.ui import controls, loaded, state, text, words
+from pages.ui import actions, controls, loaded, state, text, tied, words
 
 
 @dataclass(frozen=True)
@@ -131,26 +131,29 @@ def presets() -> None:
     """Examples, published runs and models, one click away."""
     with st.container(horizontal=True):
         st.button(
-            "Worked example", on_click=state.load_run, args=("worked_example",), help="B_crit 1M tokens, S_min 50,000."
+            "Worked example",
+            on_click=actions.load_run,
+            args=("worked_example",),
+            help="B_crit 1M tokens, S_min 50,000.",
         )
         st.button(
-            "One H200", on_click=state.load_run, args=("founding_question",), help="0.8B at 48 sequences of 2,048."
+            "One H200", on_click=actions.load_run, args=("founding_question",), help="0.8B at 48 sequences of 2,048."
         )
-    st.selectbox("A published run", **state.picker("run"))
-    st.selectbox("The size of a model", **state.picker("model"))
+    st.selectbox("A published run", **tied.picker("run"))
+    st.selectbox("The size of a model", **tied.picker("model"))
 
 
 def view_switches() -> None:
     """The switches that change how charts over the batch are drawn."""
     with st.container(horizontal=True):
-        st.segmented_control("Batch in", **state.view_choice("batch_unit"))
-        st.segmented_control("Batch axis", **state.view_choice("batch_scale"))
+        st.segmented_control("Batch in", **tied.view_choice("batch_unit"))
+        st.segmented_control("Batch axis", **tied.view_choice("batch_scale"))
 
 
 def chart(figure: go.Figure, key: str, alt: str, table: pd.DataFrame, clicked=None) -> None:
     """Draw a figure; below it, on request, its data as a table that can be saved as CSV. Every chart comes through here.
 
-    `clicked` is called with the key when a point was clicked on; `loaded.held(key)` then has the selection.
+    `clicked` is called with the key when a point was clicked on; `state.held(key)` then has the selection.
     """
     more = {"on_select": lambda: clicked(key), "selection_mode": "points"} if clicked else {}
     st.plotly_chart(figure, key=key, alt=alt, config=PLOT_CONFIG, **more)

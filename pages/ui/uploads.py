@@ -9,7 +9,7 @@ from bsmath.outlook import outlook
 from bsmath.scenario import Scenario
 from bsmath.sweeps import Sweep
 from pages.charts.measured import measured_figure
-from pages.ui import crossed, here, loaded, loading, mapping, noise, rate_grid, router, shell, tables, text
+from pages.ui import crossed, here, loaded, loading, mapping, noise, overlay, rate_grid, router, shell, tables, text
 
 EXAMPLES = {
     "throughput": "Throughput sweep",
@@ -126,7 +126,7 @@ def problems(sweep: Sweep) -> None:
 
 def series() -> None:
     """Which series lie over the theory."""
-    chosen = loaded.series_choice()
+    chosen = overlay.series_choice()
     if len(chosen["options"]) > 1:
         most = loaded.MOST_SHOWN
         st.multiselect(f"Series over the theory, {most} at most", max_selections=most, **chosen)

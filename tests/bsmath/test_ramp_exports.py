@@ -4,14 +4,13 @@ import ast
 import csv
 import io
 import math
-import re
 import shlex
 
 import pytest
 from numpy.testing import assert_allclose
 
 from bsmath import ramp
-from bsmath.ramp_exports import RAMP_EXPORTS, read_schedule
+from bsmath.ramp_exports import RAMP_EXPORTS
 from bsmath.ramp_kinds import read_stages
 from bsmath.ramp_stages import powers, simulated_steps, staged
 
@@ -209,66 +208,3 @@ def test_megatron_notes_say_what_excludes_the_schedule_and_that_no_rate_follows(
         assert flag in notes
     assert "0.0003 to 0.000849" in notes
     assert "No rate follows" not in said("megatron", example(), [3e-4] * 4)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        f'    --step-batch-size-schedule "{EXAMPLE}" \\\n    --train-samples 100',
-        f"--step-batch-size-schedule='{EXAMPLE}' --train-samples 100",
-        f'--step_batch_size_schedule: "{EXAMPLE.replace(" ", ", ")}"',
-        "--step-batch-size-schedule 0:768 2.5e11:1536 0.5T:3072 750000M:6144 --lr 1e-4",
-    ],
-)
-def test_a_pasted_schedule_becomes_typed_stages(text):
-    assert read_schedule(text) == EXAMPLE
-
-
-@PADDINGS
-def test_what_is_written_for_megatron_is_read_as_typed_stages(padding):
-    stages = linear(padding=padding)
-    real = read_stages(read_schedule(written("megatron", stages), padding_fraction=padding))
-    assert [size for _, size in real] == [stage.global_batch_size for stage in stages]
-    assert_allclose([tokens for tokens, _ in real], [stage.threshold_tokens for stage in stages], rtol=0, atol=1)
-
-
-def test_a_pasted_rampup_becomes_its_equal_rises():
-    # 16, 24, ... 64 sequences: six rises over 30,000 sequences, one each 5,000 x 2048 = 10.24 million tokens.
-    pasted = "--rampup-batch-size 16 8 30000 --global-batch-size 64 --seq-length 2048"
-    expected = "0:16 10240K:24 20480K:32 30720K:40 40960K:48 51200K:56 61440K:64"
-    assert read_schedule(pasted) == expected
-    assert read_schedule("--rampup-batch-size 16 8 30000", seq_len=2048, global_batch_size=64) == expected
-    assert read_schedule(written("megatron_rampup", equal_rises())) == expected
-
-
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("--global-batch-size 64", "text must hold --step-batch-size-schedule or --rampup-batch-size"),
-        ("", "text must hold --step-batch-size-schedule"),
-        ("--rampup-batch-size 16 8 30000 --global-batch-size 64", "text must name --seq-length"),
-        ("--rampup-batch-size 16 8 30000 --seq-length 2048", "text must name --global-batch-size"),
-        (
-            "--rampup-batch-size 16 7 30000 --global-batch-size 64 --seq-length 2048",
-            "whole increments, got 7 from 16 to 64",
-        ),
-        ("--rampup-batch-size 16 0 30000 --global-batch-size 64 --seq-length 2048", "got 0 from 16 to 64"),
-        ("--rampup-batch-size 16 8 300000 --global-batch-size 1024 --seq-length 2048", "by 1 to 63 whole increments"),
-        ("--step-batch-size-schedule '250B:768'", "must begin at 0 tokens"),
-        ("--step-batch-size-schedule '0:768 1B'", "must be tokens:sequences"),
-        ("x" * 30_000, "text must be of at most 20,000 characters, got 30,000"),
-    ],
-)
-def test_other_texts_are_refused_with_a_sentence(text, message):
-    with pytest.raises(ValueError, match=message):
-        read_schedule(text)
-
-
-def test_a_long_hostile_text_is_read_at_once():
-    for text in (
-        "--step-batch-size-schedule " + "0:" * 9_000,
-        "--rampup-batch-size " + "1 " * 9_000,
-        "step-batch-size-" * 1200,
-    ):
-        with pytest.raises(ValueError, match=re.compile("must")):
-            read_schedule(text)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from bsmath import ramp
-from bsmath.ramp_stages import largest_change, powers, simulated_steps, staged, whole_ratios
+from bsmath.ramp_stages import largest_change, most_stages_of, powers, simulated_steps, staged, whole_ratios
 
 SEQ_LEN, REPLICA = 2048, 8
 UNIT = SEQ_LEN * REPLICA
@@ -112,6 +112,20 @@ def test_an_end_that_no_job_can_run_is_rounded_and_the_ramp_keeps_its_steps():
 def test_a_batch_below_the_smallest_is_the_smallest():
     (stage,) = staged(ramp.flat(UNIT / 10), SEQ_LEN, REPLICA, TOTAL)
     assert (stage.global_batch_size, stage.change) == (REPLICA, pytest.approx(9))
+
+
+def test_a_rise_that_no_job_can_follow_is_one_batch_and_says_how_far_it_is_from_the_ramp():
+    # From an eighth of the smallest batch to one of it: a flat run at 8 times the start.
+    (stage,) = staged(ramp.linear_tokens(UNIT / 8, UNIT, 1e10), SEQ_LEN, REPLICA, TOTAL)
+    assert (stage.global_batch_size, stage.change) == (REPLICA, 7)
+
+
+def test_a_staircase_keeps_all_of_its_stages_and_another_ramp_gets_the_usual_number():
+    stairs, gradual = ONE_WAY["127 equal rises"], ONE_WAY["linear in tokens"]
+    assert (most_stages_of(stairs), most_stages_of(gradual)) == (128, 16)
+    stages = staged(stairs, SEQ_LEN, REPLICA, TOTAL, most_stages_of(stairs))
+    assert [stage.tokens_per_step for stage in stages] == list(stairs.first)
+    assert [stage.threshold_tokens for stage in stages] == list(stairs.tokens)
 
 
 def test_padding_leaves_the_sequences_and_takes_its_share_of_the_tokens():

@@ -56,6 +56,26 @@ def test_megatron_ramps_are_said_and_not_read():
     for flag in ("--rampup-batch-size 16 8 300000", '--step-batch-size-schedule "0:768 250B:1536"'):
         read = EXPORTS["megatron"].read(f"--lr 1e-4 {flag}")
         assert read.fields == {"learning_rate": 1e-4} and flag.split()[0] in read.said[0]
+        assert "The Batch ramp page takes over the ramp." in read.said[0]
+
+
+def test_the_first_number_of_a_megatron_ramp_is_no_batch():
+    known = {"data_parallel_size": 8}
+    text = "--micro-batch-size 1 --rampup-batch-size 16 8 300000 --global-batch-size 64"
+    assert EXPORTS["megatron"].read(text, known).fields["grad_accum_steps"] == 8
+    text = '--micro-batch-size 1 --step-batch-size-schedule "0:768 250B:1536"'
+    read = EXPORTS["megatron"].read(text, known)  # its batch is in the schedule alone: not one micro-batch a replica
+    assert "grad_accum_steps" not in read.fields | read.defaults
+
+
+def test_the_ramp_of_olmo_is_said_and_the_loaders_batch_read():
+    text = """NumpyDataLoaderConfig(global_batch_size=1024 * 4096)
+TransformerTrainModuleConfig(rank_microbatch_size=4096, max_sequence_length=4096)
+BatchSizeSchedulerCallback(batch_sizes=[1024 * 4096, 2048 * 4096], schedule=[Duration.tokens(0), Duration.tokens(9)])
+"""
+    read = EXPORTS["olmo"].read(text, {"data_parallel_size": 8})
+    assert read.fields["grad_accum_steps"] == 128
+    assert any("here that of the data loader. The Batch ramp page takes over" in sentence for sentence in read.said)
 
 
 TORCHTITAN = """
