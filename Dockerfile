@@ -2,6 +2,7 @@ FROM python:3.11-slim
 
 WORKDIR /app
 COPY requirements.txt .
+COPY chart_component chart_component
 RUN pip install --no-cache-dir -r requirements.txt \
     && useradd --create-home --uid 1000 dashboard
 COPY --chown=dashboard . .

@@ -29,7 +29,7 @@ $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-$(VENV)/.run: $(VENV)/.made requirements.txt
+$(VENV)/.run: $(VENV)/.made requirements.txt $(wildcard chart_component/*.* chart_component/bsmath_chart/*.* chart_component/bsmath_chart/frontend/*)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	touch $@
 

@@ -66,10 +66,10 @@ def test_only_state_touches_session_and_address(path):
 
 
 @pytest.mark.parametrize("path", [*PAGES, *CHARTS, *UI], ids=relative)
-def test_only_the_shell_draws_charts_and_nobody_writes_html(path):
+def test_only_one_module_draws_charts_and_nobody_writes_html(path):
     text = path.read_text()
     assert "unsafe_allow_html" not in text
-    assert path.name == "shell.py" or "plotly_chart" not in text
+    assert path.name == "plot.py" or "plotly_chart" not in text
 
 
 def test_every_page_of_the_shell_exists_and_every_file_is_a_page():

@@ -12,6 +12,7 @@ from bsmath.outlook import Outlook, outlook
 from bsmath.scenario import Scenario
 from pages.charts.theme import BatchAxis
 from pages.ui import actions, controls, loaded, state, text, tied, words
+from pages.ui.plot import plot
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,6 @@ PAGES = (
 
 METRIC_WIDTH = 170
 """Pixels: four fit beside the sidebar at 1280, two on a phone of 390."""
-
-PLOT_CONFIG = {"displaylogo": False, "toImageButtonOptions": {"format": "png", "scale": 2}}
 
 
 def frame(scenario: Scenario, path: str) -> Outlook:
@@ -155,8 +154,7 @@ def chart(figure: go.Figure, key: str, alt: str, table: pd.DataFrame, clicked=No
 
     `clicked` is called with the key when a point was clicked on; `state.held(key)` then has the selection.
     """
-    more = {"on_select": lambda: clicked(key), "selection_mode": "points"} if clicked else {}
-    st.plotly_chart(figure, key=key, alt=alt, config=PLOT_CONFIG, **more)
+    plot(figure, key, alt, clicked)
     data = st.expander("Data of this chart", key=f"{key}_data", on_change="rerun")
     if data.open:
         data.dataframe(table, hide_index=True)

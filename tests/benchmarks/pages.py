@@ -17,6 +17,8 @@ from pages.ui import shell
 from tests.browser import served
 
 STEPS, LOADS, QUIET = 12, 3, 700
+SLIDERS = {"batch_ramp": "B_crit", "planner": "B_crit"}
+"""Where another slider than that of the parameters changes every chart."""
 WITHOUT_CHARTS = ("change_batch", "upload", "reference")
 """Pages on which no slider redraws a chart."""
 YARDSTICK = """
@@ -25,7 +27,7 @@ import plotly.graph_objects as go
 shape = json.loads({shape!r})
 st.set_page_config(layout="wide")
 with st.sidebar:
-    value = st.select_slider("Parameters", [str(k) for k in range(50)], value="20")
+    value = st.select_slider({slider!r}, [str(k) for k in range(50)], value="20")
     for k in range(shape["sliders"] - 1): st.select_slider(f"slider {{k}}", [str(j) for j in range(50)], key=f"s{{k}}")
     for k in range(shape["texts"]): st.text_input(f"text {{k}}", "1", key=f"t{{k}}")
     for k in range(shape["numbers"]): st.number_input(f"number {{k}}", key=f"n{{k}}")
@@ -35,19 +37,16 @@ for chart, traces in enumerate(shape["charts"]):
     data = [{{"type": "scatter", "x": list(range(points)), "y": [k + float(value) for k in range(points)]}} for points in traces]
     st.plotly_chart(go.Figure({{"data": data}}), key=f"c{{chart}}")
 """
-DRAWN = """() => {
-  const charts = [...document.querySelectorAll('[data-testid=stPlotlyChart]')]
-  return charts.length && charts.every(chart => chart.querySelector('.main-svg'))
-}"""
+DRAWN = f"() => document.querySelector('[data-testid=stPlotlyChart]') && {served.DRAWN}"
 WATCH = """() => {
   window.last = null
   new MutationObserver(() => { window.last = performance.now() }).observe(document.body, {subtree: true, childList: true, characterData: true})
 }"""
 
 
-def step(page: Page) -> float:
-    """Milliseconds from a key press on the first slider to the last change."""
-    page.get_by_role("slider", name="Parameters").focus()
+def step(page: Page, slider: str) -> float:
+    """Milliseconds from a key press on a slider to the last change."""
+    page.get_by_role("slider", name=slider).focus()
     page.wait_for_timeout(300)
     start = page.evaluate("() => { window.last = null; return performance.now() }")
     page.keyboard.press("ArrowRight")
@@ -65,15 +64,15 @@ def load(browser: Browser, address: str) -> float:
     return spent
 
 
-def measure(browser: Browser, address: str) -> tuple[float, float]:
+def measure(browser: Browser, address: str, slider: str) -> tuple[float, float]:
     """Median step and median load. [ms]"""
     loads = [load(browser, address) for _ in range(LOADS)]
     page = browser.new_context().new_page()
     page.goto(address)
     served.settle(page)
     page.evaluate(WATCH)
-    step(page)
-    steps = [step(page) for _ in range(STEPS)]
+    step(page, slider)
+    steps = [step(page, slider) for _ in range(STEPS)]
     page.context.close()
     return statistics.median(steps), statistics.median(loads)
 
@@ -106,11 +105,12 @@ def main(wanted: list[str]) -> None:
                 continue
             at = f"{address}/{'' if name == 'app' else name}"
             with tempfile.TemporaryDirectory() as folder:
-                script = YARDSTICK.format(shape=json.dumps(shape(browser, at)))
+                slider = SLIDERS.get(name, "Parameters")
+                script = YARDSTICK.format(shape=json.dumps(shape(browser, at)), slider=slider)
                 (Path(folder) / "yardstick.py").write_text(script)
                 with served.server("yardstick.py", Path(folder)) as plain:
-                    yard_step, yard_load = measure(browser, plain)
-                    page_step, page_load = measure(browser, at)
+                    yard_step, yard_load = measure(browser, plain, slider)
+                    page_step, page_load = measure(browser, at, slider)
             row = (page_step, yard_step, page_step / yard_step, page_load, yard_load, page_load / yard_load)
             print("{:<16}{:>9.0f}{:>11.0f}{:>7.2f}{:>10.0f}{:>11.0f}{:>7.2f}".format(one.title, *row), flush=True)
 

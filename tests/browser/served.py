@@ -65,12 +65,19 @@ def browser() -> Iterator[Browser]:
             launched.close()
 
 
+DRAWN = """(() => {
+  const charts = [...document.querySelectorAll('[data-testid=stPlotlyChart]')]
+  const tables = [...document.querySelectorAll('summary')].filter(one => one.textContent.includes('Data of this chart'))
+  return charts.length >= tables.length && charts.every(chart => chart.querySelector('.main-svg'))
+})()"""
+"""Whether every chart is drawn: below each stands its table."""
+
+
 def settle(page: Page) -> None:
     """Wait until the script has run and every chart is drawn."""
     page.get_by_role("heading", level=2).first.wait_for(timeout=30_000)
     page.wait_for_function(
-        """() => !document.querySelector('[data-testid=stStatusWidget], [data-testid=stSkeleton]')
-        && [...document.querySelectorAll('[data-testid=stPlotlyChart]')].every(chart => chart.querySelector('.main-svg'))""",
+        f"() => !document.querySelector('[data-testid=stStatusWidget], [data-testid=stSkeleton]') && {DRAWN}",
         timeout=30_000,
     )
     page.wait_for_timeout(150)
