@@ -27,8 +27,9 @@ class Cells:
         """A column as floats, nan where it is no number or too large."""
         if header not in self._numbers:
             found = cells.numbers(self.frame[header], cells.COUNTS)
-            usable = (found > -LARGEST) & (found < LARGEST)
-            self._numbers[header] = found if usable.all() else np.where(usable, found, np.nan)
+            if max(np.fmax.reduce(found, initial=0), -np.fmin.reduce(found, initial=0)) >= LARGEST:  # nan aside
+                found = np.where((found > -LARGEST) & (found < LARGEST), found, np.nan)
+            self._numbers[header] = found
         return self._numbers[header]
 
     def of(self, meaning: str, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
@@ -101,7 +102,7 @@ def _seed(first: str, named: float) -> float:
 
 def _constant(values: np.ndarray) -> float:
     """The median of a column that hardly changes; nan for one that does."""
-    values = values[values > 0]
+    values = values if len(values) and values.min() > 0 else values[values > 0]
     if not len(values) or (largest := values.max()) > (least := values.min()) * (1 + RAMP):
         return np.nan
     return float(least if least == largest else np.median(values))

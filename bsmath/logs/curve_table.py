@@ -50,7 +50,7 @@ def tables(frame: pd.DataFrame, name: str) -> tuple[pd.DataFrame, pd.DataFrame, 
         has_loss |= ~np.isnan(loss)
     keys = _keys(frame, headers, place)
     logged = _with_rates(logged, keys, has_loss)
-    keep = (place >= 0) & (has_loss | run_rates.logs_rate(frame))
+    keep = (place >= 0) & (has_loss if has_loss.all() else has_loss | run_rates.logs_rate(frame))
     said, runs, members = _columns_said(headers), [], []
     for group in _groups(keys, keep):
         parts = _parts(place, group)
@@ -201,11 +201,24 @@ def _codes(frame: pd.DataFrame, headers: list[str]) -> np.ndarray:
     """Numbers of the different values of some columns together, as they come in the file."""
     found = None
     for header in headers:
-        code, different = pd.factorize(frame[header], use_na_sentinel=False)
-        found = code if found is None else pd.factorize(found * len(different) + code)[0]
+        code, count = _numbered(frame[header])
+        found = code if found is None else pd.factorize(found.astype(int) * count + code)[0]
     if found is None:
         return np.zeros(len(frame), np.int8)
     return found.astype(np.min_scalar_type(-int(found.max(initial=0)) - 1))  # rows are many, runs few
+
+
+def _numbered(column: pd.Series) -> tuple[np.ndarray, int]:
+    """Numbers of the different cells of a column, as they come in the file, and how many there are."""
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        code, different = pd.factorize(column, use_na_sentinel=False)
+        return code, len(different)
+    code = column.cat.codes.to_numpy()
+    starts = np.flatnonzero(np.diff(code, prepend=code[:1] - 1))  # rows of one run follow each other as a rule
+    different = pd.unique(code[starts])
+    places = np.empty(len(column.cat.categories) + 1, code.dtype)  # the last is that of -1, an empty cell
+    places[different] = np.arange(len(different))
+    return np.repeat(places[code[starts]], np.diff(starts, append=len(code))), len(different)
 
 
 def _stacked(keys: np.ndarray, place: np.ndarray) -> bool:

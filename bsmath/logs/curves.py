@@ -93,6 +93,8 @@ class LossCurves:
     @property
     def has_curve(self) -> bool:
         """Whether some run has losses at several places; else the rows are results of runs."""
+        if len(self.points) > (LEAST_POINTS - 1) * len(self.runs):
+            return True  # so many rows cannot be spread more thinly over the runs
         return bool(self.points.groupby("run").size().max() >= LEAST_POINTS)  # of no runs that is nan
 
     @property

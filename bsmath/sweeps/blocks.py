@@ -129,11 +129,6 @@ def read(
     progress : callable, optional
         Gets the share that was read; what it raises passes through.
     """
-    signed = found.separator.encode() + b"+"
-    if any(
-        mark in data and data.find(cell, start) >= 0 for mark, cell in ((b"x", b"0x"), (b"X", b"0X"), (b"+", signed))
-    ):
-        return None  # numbers of other kinds for pyarrow than for pandas
     columns = _columns(data, start, found, quoted, progress)
     if columns is None:
         return None
@@ -155,6 +150,8 @@ def _columns(data: bytes, start: int, found: Layout, quoted: bool, progress: Pro
                 pa.system_memory_pool().release_unused()
             if quoted and table.num_rows != data.count(b"\n", begin, end) + (data[end - 1 : end] != b"\n"):
                 return None
+            if _is_foreign(data, begin, end, found.separator):
+                return None
             expected = int(1.05 * table.num_rows * (len(data) - start) / (end - begin)) + 1
             for header in found.headers:
                 columns.setdefault(header, Column(expected)).add(table[header])
@@ -163,6 +160,12 @@ def _columns(data: bytes, start: int, found: Layout, quoted: bool, progress: Pro
     except pa.ArrowInvalid:
         return None
     return columns
+
+
+def _is_foreign(data: bytes, begin: int, end: int, separator: str) -> bool:
+    """Whether a block may hold numbers of other kinds for pyarrow than for pandas."""
+    marks = ((b"x", b"0x"), (b"X", b"0X"), (b"+", separator.encode() + b"+"))
+    return any(data.find(mark, begin, end) >= 0 and data.find(cell, begin, end) >= 0 for mark, cell in marks)
 
 
 def _tables(data: bytes, start: int, found: Layout, quoted: bool, columns: dict) -> Iterator[tuple[int, int, pa.Table]]:

@@ -2,6 +2,8 @@
 
 import re
 
+import numpy as np
+
 from bsmath.sweeps.model import SweepError
 
 MAX_BYTES = 200 * 10**6
@@ -58,7 +60,7 @@ def _to_utf8(data: bytes, name: str) -> bytes:
             return data.decode("utf-16").encode()
         except UnicodeError:
             raise SweepError(f"{name} must be text, got a UTF-16 mark and bytes that are not UTF-16") from None
-    if data.isascii() and b"\0" not in data:
+    if np.frombuffer(data, np.int8).min(initial=1) > 0:  # in one pass: ASCII without NUL
         return data
     if b"\0" in data:
         if encoding := _unmarked(data):

@@ -194,6 +194,15 @@ def test_runs_side_by_side_are_told_apart_by_their_rate():
     assert sorted(found.runs["learning_rate"]) == [1e-3, 2e-3]
 
 
+@pytest.mark.parametrize("by", [["run", "step"], ["step"]])
+def test_names_of_runs_as_categories_tell_the_same_runs_as_texts(by):
+    named = {64: "b", 16: np.nan, 256: "a"}
+    grid = pd.concat([run(size, run=name) for size, name in named.items()]).sort_values(by)
+    texts, categories = (curves.read(grid.astype({"run": kind}), "x.csv") for kind in (object, "category"))
+    pd.testing.assert_frame_equal(categories.runs, texts.runs)
+    pd.testing.assert_frame_equal(categories.points, texts.points, check_dtype=False)
+
+
 def test_the_peak_of_a_schedule_is_the_rate_of_a_run_and_its_name_is_better():
     schedule = run(64).assign(lr=lambda rows: 3e-4 * np.linspace(0, 1, len(rows)))
     assert record(schedule).runs["learning_rate"].tolist() == [pytest.approx(3e-4)]
