@@ -29,4 +29,4 @@ def branch_figure(branches: Sequence, tolerance: float, batch_axis: BatchAxis) -
     place = batch_axis.place(ends)
     drawn.append(theme.line("tolerance", place, [tolerance] * 2, theme.GRAY, "nats", dash="dot", width=1.5))
     y = theme.axis("Loss above the unchanged batch [nats/token]")
-    return go.Figure({"data": drawn, "layout": theme.layout(batch_axis.axis(*ends), y)})
+    return theme.figure(drawn, theme.layout(batch_axis.axis(*ends), y))

@@ -34,7 +34,7 @@ def pareto_figure(curve: pd.DataFrame, run: dict, marks: pd.DataFrame, measureme
             )
     x = theme.axis("Optimizer steps to the target, S", "log", theme.reach(drawn, "x"))
     y = theme.axis("Tokens to the target, E [tokens]", "log", theme.reach(drawn, "y"))
-    return go.Figure({"data": drawn, "layout": theme.layout(x, y, hovermode="closest")})
+    return theme.figure(drawn, theme.layout(x, y, hovermode="closest"))
 
 
 def overhead_figure(curve: pd.DataFrame, run: dict, marks, batch_axis: BatchAxis) -> go.Figure:
@@ -48,7 +48,7 @@ def overhead_figure(curve: pd.DataFrame, run: dict, marks, batch_axis: BatchAxis
     ends = curve["tokens_per_step"].iloc[[0, -1]]
     marks = tuple((batch_axis.place(position), label) for position, label in marks)
     y = theme.axis("Times the least possible", "log", (0.9, 100))
-    return go.Figure({"data": drawn, "layout": theme.layout(batch_axis.axis(*ends), y, marks)})
+    return theme.figure(drawn, theme.layout(batch_axis.axis(*ends), y, marks))
 
 
 def joint_figure(regions, batch_axis: BatchAxis) -> go.Figure:
@@ -60,7 +60,7 @@ def joint_figure(regions, batch_axis: BatchAxis) -> go.Figure:
         drawn.append(_dot(label, batch_axis.place(best[0]), best[1], color))
     x = theme.axis(f"B_crit [{batch_axis.unit} per step]", "log", theme.reach(drawn, "x"))
     y = theme.axis("S_min [steps]", "log", theme.reach(drawn, "y"))
-    return go.Figure({"data": drawn, "layout": theme.layout(x, y, hovermode="closest")})
+    return theme.figure(drawn, theme.layout(x, y, hovermode="closest"))
 
 
 def steps_figure(curve: pd.DataFrame, run: dict, marks, batch_axis: BatchAxis, measurements=()) -> go.Figure:
@@ -74,7 +74,7 @@ def steps_figure(curve: pd.DataFrame, run: dict, marks, batch_axis: BatchAxis, m
     ends = [curve["tokens_per_step"].iloc[0], curve["tokens_per_step"].iloc[-1]]
     marks = tuple((batch_axis.place(position), label) for position, label in marks)
     y = theme.axis("Optimizer steps to the target, S", "log", theme.reach(drawn, "y"))
-    return go.Figure({"data": drawn, "layout": theme.layout(batch_axis.axis(*ends), y, marks)})
+    return theme.figure(drawn, theme.layout(batch_axis.axis(*ends), y, marks))
 
 
 def _measured(name: str, points: pd.DataFrame, color: str) -> dict:

@@ -42,7 +42,7 @@ def heat_figure(loads, layers=None, sort_layer=None) -> go.Figure:
     y = theme.axis("Layer", autorange="reversed", showgrid=False, zeroline=False) | _ticks(names)
     height = min(max(theme.HEIGHT, ROW * len(names) + MARGINS), MOST)
     drawn = [_map(ratio, names, order)] if ratio.size else []
-    return go.Figure({"data": drawn, "layout": theme.layout(x, y, height=height, hovermode="closest")})
+    return theme.figure(drawn, theme.layout(x, y, height=height, hovermode="closest"))
 
 
 def _ratio(loads):

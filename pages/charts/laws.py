@@ -69,7 +69,7 @@ def laws_figure(
     y = theme.axis("Batch size [tokens per step]", "log", (low, high))
     layout = theme.layout(x, y, () if run is None else ((run, "this run"),), height=HEIGHT, hovermode="closest")
     layout["legend"] |= {"tracegroupgap": 0, "font": {"size": 11}}
-    return go.Figure({"data": drawn, "layout": layout})
+    return theme.figure(drawn, layout)
 
 
 def _law(line) -> list[dict]:

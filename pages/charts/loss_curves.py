@@ -26,9 +26,7 @@ def curves_figure(curves, target: float | None, unit: str, along: str) -> go.Fig
     by_batch = sorted(curves, key=lambda one: (np.isnan(one.tokens_per_step), one.tokens_per_step))
     runs = [run for one in by_batch if (run := _run(one, most, along)) is not None]
     if not runs:
-        return go.Figure(
-            {"data": [], "layout": theme.layout(theme.axis(_title(along)), theme.axis("Loss [nats/token]"))}
-        )
+        return theme.figure([], theme.layout(theme.axis(_title(along)), theme.axis("Loss [nats/token]")))
     colors = _colors([run["size"] for run in runs])
     drawn = [
         _lines(_name(size, unit), list(same), colors.get(size, theme.GRAY), along)
@@ -39,7 +37,7 @@ def curves_figure(curves, target: float | None, unit: str, along: str) -> go.Fig
     if target is not None:
         drawn.append(_target(target, ends))
     x_axis, y_axis = theme.axis(_title(along), "log", ends), theme.axis("Loss [nats/token]", "log", height)
-    return go.Figure({"data": drawn, "layout": theme.layout(x_axis, y_axis, hovermode="closest")})
+    return theme.figure(drawn, theme.layout(x_axis, y_axis, hovermode="closest"))
 
 
 def _beyond_the_start(runs: list[dict]) -> tuple[float, float]:

@@ -34,4 +34,4 @@ def rules_figure(
     marks = tuple((batch_axis.place(position), label) for position, label in marks)
     ends = rates["tokens_per_step"].iloc[0], rates["tokens_per_step"].iloc[-1]
     y = theme.axis("Peak learning rate", "log", theme.reach(drawn, "y"))
-    return go.Figure({"data": drawn, "layout": theme.layout(batch_axis.axis(*ends), y, marks, height=480)})
+    return theme.figure(drawn, theme.layout(batch_axis.axis(*ends), y, marks, height=480))

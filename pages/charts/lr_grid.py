@@ -52,7 +52,7 @@ def heat_figure(
         drawn.append(theme.line(label, batch_axis.place(batch), rate, color, "", dash=dash))
     ends = np.asarray(x) * (batch_axis.tokens_per_unit if drawn else 1)
     axes = batch_axis.axis(*ends), theme.axis("Peak learning rate", "log", y)
-    return go.Figure({"data": drawn, "layout": theme.layout(*axes, height=480, hovermode="closest")})
+    return theme.figure(drawn, theme.layout(*axes, height=480, hovermode="closest"))
 
 
 def _cells(cells: pd.DataFrame, batch_axis: BatchAxis, cap: float | None) -> dict:

@@ -11,9 +11,4 @@ def measured_figure(measurements, title: str, unit: str, batch_axis: BatchAxis) 
     batches = [found.points["tokens_per_step"] for found in measurements]
     ends = min(batch.min() for batch in batches) / 2, max(batch.max() for batch in batches) * 2
     drawn = overlay.traces(measurements, batch_axis, unit)
-    return go.Figure(
-        {
-            "data": drawn,
-            "layout": theme.layout(batch_axis.axis(*ends), theme.axis(title, "log", theme.reach(drawn, "y"))),
-        }
-    )
+    return theme.figure(drawn, theme.layout(batch_axis.axis(*ends), theme.axis(title, "log", theme.reach(drawn, "y"))))

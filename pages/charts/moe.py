@@ -28,7 +28,7 @@ def load_figure(curve: pd.DataFrame, run: dict, matmul: float, marks, batch_axis
         drawn.insert(1, theme.line(label, batch_axis.place(ends), [matmul] * 2, theme.GRAY, "tokens", **style))
     marks = tuple((batch_axis.place(position), label) for position, label in marks)
     y = theme.axis("Tokens per expert [tokens]", "log", theme.reach(drawn, "y"))
-    return go.Figure({"data": drawn, "layout": theme.layout(batch_axis.axis(*ends, "Tokens routed"), y, marks)})
+    return theme.figure(drawn, theme.layout(batch_axis.axis(*ends, "Tokens routed"), y, marks))
 
 
 def dropped_figure(curve: pd.DataFrame, factors: tuple[float, ...], run: dict) -> go.Figure:
@@ -46,7 +46,7 @@ def dropped_figure(curve: pd.DataFrame, factors: tuple[float, ...], run: dict) -
     top = max(float(curve[factors[0]].max()), 1)
     x = theme.axis("Tokens routed together [tokens]", "log", ends)
     y = theme.axis("Dropped tokens [%]", "linear", (-0.03 * top, 1.1 * top))
-    return go.Figure({"data": drawn, "layout": theme.layout(x, y)})
+    return theme.figure(drawn, theme.layout(x, y))
 
 
 def evenness_figure(curve: pd.DataFrame, labels: dict, run: dict) -> go.Figure:
@@ -63,9 +63,7 @@ def evenness_figure(curve: pd.DataFrame, labels: dict, run: dict) -> go.Figure:
     drawn.append(theme.line("this router", x, curve["this"], theme.GRAY, "% CV"))
     drawn.append(theme.this_run(run["routed_tokens"], run["cv"], "% CV"))
     axes = theme.axis("Tokens routed together [tokens]", "log", (x.iloc[0], x.iloc[-1]))
-    return go.Figure(
-        {"data": drawn, "layout": theme.layout(axes, theme.axis("Load CV [%]", "log", theme.reach(drawn, "y")))}
-    )
+    return theme.figure(drawn, theme.layout(axes, theme.axis("Load CV [%]", "log", theme.reach(drawn, "y"))))
 
 
 def router_figure(loads: pd.DataFrame) -> go.Figure:
@@ -85,7 +83,7 @@ def router_figure(loads: pd.DataFrame) -> go.Figure:
     axes = theme.axis("Tokens routed together [tokens]", "log", theme.reach(drawn, "x"))
     uneven = (loads[["load_cv", "uniform_cv"]] > 0).any(axis=None)
     y = theme.axis("Load CV", "log", theme.reach(drawn, "y") if uneven else None)
-    return go.Figure({"data": drawn, "layout": theme.layout(axes, y)})
+    return theme.figure(drawn, theme.layout(axes, y))
 
 
 def distribution_figure(table: pd.DataFrame, capacity: float, mean: float) -> go.Figure:
@@ -103,4 +101,4 @@ def distribution_figure(table: pd.DataFrame, capacity: float, mean: float) -> go
     ends = min(table["load"].iloc[0], mean), max(table["load"].iloc[-1], capacity * 1.02)
     x = theme.axis("Tokens that one expert gets [tokens]", "linear", ends)
     y = theme.axis("Probability")
-    return go.Figure({"data": drawn, "layout": theme.layout(x, y, ((mean, "mean"), (capacity, "capacity")), bargap=0)})
+    return theme.figure(drawn, theme.layout(x, y, ((mean, "mean"), (capacity, "capacity")), bargap=0))

@@ -29,4 +29,4 @@ def gain_figure(table: pd.DataFrame, best: float, batch_axis: BatchAxis) -> go.F
     ends = table["tokens_per_step"].min() / 1.3, table["tokens_per_step"].max() * 1.3
     y = theme.axis("Gain for its cost [% of the best]", ends=(-5, 108))
     marks = ((float(batch_axis.place(best)), "measure next"),)
-    return go.Figure({"data": drawn, "layout": theme.layout(batch_axis.axis(*ends), y, marks, height=300)})
+    return theme.figure(drawn, theme.layout(batch_axis.axis(*ends), y, marks, height=300))

@@ -41,7 +41,7 @@ def scale_figure(
         for (level, name), color in zip(levels, colors, strict=False):
             drawn.append(theme.line(name, x[[0, -1]], [level] * 2, color, unit, dash="dot", width=1.5))
     y = theme.axis(f"Noise scale [{unit}]", "log", theme.reach(drawn, "y") if len(x) else None)
-    return go.Figure({"data": drawn, "layout": theme.layout(theme.axis(place), y)})
+    return theme.figure(drawn, theme.layout(theme.axis(place), y))
 
 
 def parts_figure(smoothed: pd.DataFrame, batch: str, place: str) -> go.Figure:
@@ -60,7 +60,7 @@ def parts_figure(smoothed: pd.DataFrame, batch: str, place: str) -> go.Figure:
         drawn += [raw, theme.line(name, x, smoothed[column], color, "")]
     positive = (smoothed[["grad_sq_norm", "noise"]].to_numpy() > 0).any()
     y = theme.axis("Squared norm of the gradient", "log", theme.reach(drawn, "y") if positive else None)
-    return go.Figure({"data": drawn, "layout": theme.layout(theme.axis(place), y)})
+    return theme.figure(drawn, theme.layout(theme.axis(place), y))
 
 
 def batch_figure(curve: pd.DataFrame, run: dict, marks, batch_axis: BatchAxis) -> go.Figure:
@@ -86,7 +86,7 @@ def batch_figure(curve: pd.DataFrame, run: dict, marks, batch_axis: BatchAxis) -
     top = theme.axis("Noise over signal", "log", theme.reach(above, "y"), domain=[0.56, 1])
     bottom = theme.axis("Share of the most [%]", "linear", (-3, 103), domain=[0, 0.44])
     layout = theme.layout(batch_axis.axis(*ends) | {"anchor": "y2"}, top, marks, yaxis2=bottom, height=TALL)
-    return go.Figure({"data": [*above, *({**trace, "yaxis": "y2"} for trace in below)], "layout": layout})
+    return theme.figure([*above, *({**trace, "yaxis": "y2"} for trace in below)], layout)
 
 
 def clip_figure(curve: pd.DataFrame, reference: dict, run: dict, marks, batch_axis: BatchAxis) -> go.Figure:
@@ -107,7 +107,7 @@ def clip_figure(curve: pd.DataFrame, reference: dict, run: dict, marks, batch_ax
     ends = curve["tokens_per_step"].iloc[[0, -1]].to_numpy()
     marks = tuple((batch_axis.place(position), label) for position, label in marks)
     y = theme.axis("Clip threshold, gradient norm", "log", theme.reach(drawn, "y"))
-    return go.Figure({"data": drawn, "layout": theme.layout(batch_axis.axis(*ends), y, marks)})
+    return theme.figure(drawn, theme.layout(batch_axis.axis(*ends), y, marks))
 
 
 def _banded(name: str, x: np.ndarray, curve: pd.DataFrame, column: str, color: str, unit: str) -> list[dict]:

@@ -37,7 +37,7 @@ def times_figure(curves: pd.DataFrame, runs: list[dict], batch_axis: BatchAxis) 
     highest = max(run["days"] for run in runs)
     y = theme.axis("Wall-clock to the goal [days]", "log", (least, min(most, max(SHOWN * least, 1.3 * highest))))
     ends = curves["tokens_per_step"].min(), curves["tokens_per_step"].max()
-    return go.Figure({"data": lines + marks, "layout": theme.layout(batch_axis.axis(*ends), y)})
+    return theme.figure(lines + marks, theme.layout(batch_axis.axis(*ends), y))
 
 
 def _diamond(name: str, x: float, y: float, color: str, first: bool) -> dict:

@@ -51,7 +51,7 @@ def frontier_figure(
         layout["shapes"].append(
             {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": most, "y1": most, "line": line}
         )
-    return go.Figure({"data": drawn, "layout": layout})
+    return theme.figure(drawn, layout)
 
 
 def job_figure(
@@ -101,7 +101,7 @@ def _over_batch(drawn, y, name, size, unit, table, near, chosen, this_run, marks
     low, high = batch_axis.place(near)
     area = {"type": "rect", "x0": low, "x1": high, "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
     layout["shapes"].append(area | NEAR)
-    return go.Figure({"data": drawn, "layout": layout})
+    return theme.figure(drawn, layout)
 
 
 def _ring(x: float, y: float, unit: str) -> dict:
@@ -123,4 +123,4 @@ def held_out_figure(tables) -> go.Figure:
     drawn.append(mark)
     x = theme.axis("Batch size [tokens per step]", "log", theme.reach(drawn, "x"))
     y = theme.axis("Wall-clock to the target loss [s]", "log", theme.reach(drawn, "y"))
-    return go.Figure({"data": drawn, "layout": theme.layout(x, y)})
+    return theme.figure(drawn, theme.layout(x, y))

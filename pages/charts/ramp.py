@@ -38,7 +38,7 @@ def batch_figure(curves, critical: pd.DataFrame, smallest: float) -> go.Figure:
     shapes = {}
     if low < smallest:
         shapes = {"shapes": [_floor(smallest)], "annotations": [_floor_label(smallest)]}
-    return go.Figure({"data": drawn, "layout": theme.layout(x, y, height=_height(drawn)) | shapes})
+    return theme.figure(drawn, theme.layout(x, y, height=_height(drawn)) | shapes)
 
 
 def _height(drawn: list[dict]) -> int:
@@ -75,7 +75,7 @@ def pareto_figure(flat: pd.DataFrame, frontier: pd.DataFrame, points: pd.DataFra
         drawn.append(mark)
     x = theme.axis("Optimizer steps to the target, S", "log", theme.reach(drawn[2:], "x"))
     y = theme.axis("Tokens to the target, E [tokens]", "log", theme.reach(drawn[2:], "y"))
-    return go.Figure({"data": drawn, "layout": theme.layout(x, y, hovermode="closest", height=_height(drawn))})
+    return theme.figure(drawn, theme.layout(x, y, hovermode="closest", height=_height(drawn)))
 
 
 def _symbol(place: int) -> str:
@@ -90,7 +90,7 @@ def rate_figure(curves) -> go.Figure:
     ]
     x = theme.axis("Tokens seen [tokens]")
     y = theme.axis("Learning rate", rangemode="tozero", exponentformat="e")
-    return go.Figure({"data": drawn, "layout": theme.layout(x, y)})
+    return theme.figure(drawn, theme.layout(x, y))
 
 
 def trap_figure(table: pd.DataFrame) -> go.Figure:
@@ -101,4 +101,4 @@ def trap_figure(table: pd.DataFrame) -> go.Figure:
     ]
     x = theme.axis("Tokens seen [tokens]", "log", theme.reach(drawn, "x"))
     y = theme.axis("Batch size [tokens per step]", "log", theme.reach(drawn, "y"))
-    return go.Figure({"data": drawn, "layout": theme.layout(x, y)})
+    return theme.figure(drawn, theme.layout(x, y))

@@ -31,7 +31,7 @@ def step_time_figure(
     position = batch_axis.place(run["tokens_per_step"])
     marks = tuple((batch_axis.place(place), label) for place, label in marks) + ((position, "this run"),)
     y = theme.axis("Share of a step's time [%]", "linear", (0, 100))
-    return go.Figure({"data": drawn, "layout": theme.layout(batch_axis.axis(*ends), y, marks)})
+    return theme.figure(drawn, theme.layout(batch_axis.axis(*ends), y, marks))
 
 
 def _area(name: str, x, y, hover: list[str], color: str) -> dict:
@@ -73,4 +73,4 @@ def memory_figure(low: Mapping[str, float], high: Mapping[str, float], memory: f
     x = theme.axis("Memory of one device [GB]", "linear", (0, 1.08 * most))
     marks = () if memory is None else ((memory / gigabyte, "device memory"),)
     layout = theme.layout(x, theme.axis("Estimate", type="category"), marks)
-    return go.Figure({"data": drawn, "layout": layout | {"barmode": "stack", "hovermode": "y unified", "height": 260}})
+    return theme.figure(drawn, layout | {"barmode": "stack", "hovermode": "y unified", "height": 260})

@@ -27,7 +27,7 @@ def rate_figure(
     top = max([plateau, *(found.points["high"].max() for found in measurements)])
     marks = tuple((batch_axis.place(position), label) for position, label in marks)
     y = theme.axis("Whole job, real tokens [tok/s]", "linear", (0, 1.12 * top))
-    return go.Figure({"data": drawn, "layout": theme.layout(batch_axis.axis(*ends), y, marks)})
+    return theme.figure(drawn, theme.layout(batch_axis.axis(*ends), y, marks))
 
 
 def time_figure(
@@ -53,4 +53,4 @@ def time_figure(
             {"type": "rect", "x0": low, "x1": high, "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
             | {"fillcolor": "rgba(0,158,115,0.15)", "line": {"width": 0}}
         )
-    return go.Figure({"data": drawn, "layout": layout})
+    return theme.figure(drawn, layout)

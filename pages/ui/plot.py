@@ -8,6 +8,7 @@ can be selected; and where the component is not installed.
 import functools
 
 import plotly.graph_objects as go
+import plotly.io as pio
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
@@ -19,7 +20,9 @@ def plot(figure: go.Figure, key: str, alt: str, clicked=None) -> None:
     read_by_program = not st.context.url or st.get_option("server.enableAgentApi")
     in_place = None if clicked or read_by_program else _component()
     if in_place is not None:
-        in_place(data={"figure": figure.to_json(), "alt": alt, "config": CONFIG}, key=key)
+        shown = figure.to_dict()
+        del shown["layout"]["template"]  # the component has the page's; this one is longer than most figures
+        in_place(data={"figure": pio.to_json(shown, validate=False), "alt": alt, "config": CONFIG}, key=key)
         return
     selection = {"on_select": lambda: clicked(key), "selection_mode": "points"} if clicked else {}
     st.plotly_chart(figure, key=key, alt=alt, config=CONFIG, **selection)

@@ -73,7 +73,14 @@ def frame(scenario: Scenario, path: str) -> Outlook:
         st.warning(text.plain(sentence))
     for sentence in notes:
         st.info(sentence)
+    _run_again_elsewhere()
     return derived
+
+
+@st.fragment(run_every=86_400)
+def _run_again_elsewhere() -> None:
+    """Nothing. But a client that must repeat a fragment also runs the page when another replica takes its session over; without
+    it, what the user does first there would be lost, since that replica had not drawn the widgets."""
 
 
 def link_to(path: str, label: str) -> None:

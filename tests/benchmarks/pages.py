@@ -19,6 +19,17 @@ from tests.browser import served
 STEPS, LOADS, QUIET = 12, 3, 700
 SLIDERS = {"batch_ramp": "B_crit", "planner": "B_crit"}
 """Where another slider than that of the parameters changes every chart."""
+WIDGETS = {
+    "sliders": ["stSlider"],
+    "texts": ["stTextInput", "stTextArea"],
+    "numbers": ["stNumberInput"],
+    "links": ["stPageLink"],
+    "selects": ["stSelectbox", "stMultiSelect"],
+    "groups": ["stButtonGroup"],
+    "checks": ["stCheckbox"],
+    "buttons": ["stButton", "stDownloadButton"],
+}
+"""What is counted on a page, and how Streamlit marks it."""
 WITHOUT_CHARTS = ("change_batch", "upload", "reference")
 """Pages on which no slider redraws a chart."""
 YARDSTICK = """
@@ -31,11 +42,17 @@ with st.sidebar:
     for k in range(shape["sliders"] - 1): st.select_slider(f"slider {{k}}", [str(j) for j in range(50)], key=f"s{{k}}")
     for k in range(shape["texts"]): st.text_input(f"text {{k}}", "1", key=f"t{{k}}")
     for k in range(shape["numbers"]): st.number_input(f"number {{k}}", key=f"n{{k}}")
+with st.container(horizontal=True):
+    for k in range(shape["links"]): st.page_link("pages/other.py", label=f"page {{k}}")
+for k in range(shape["selects"]): st.selectbox(f"select {{k}}", ["one", "two"], key=f"o{{k}}")
+for k in range(shape["groups"]): st.segmented_control(f"group {{k}}", ["one", "two"], key=f"g{{k}}")
+for k in range(shape["checks"]): st.checkbox(f"check {{k}}", key=f"c{{k}}")
+for k in range(shape["buttons"]): st.button(f"button {{k}}", key=f"b{{k}}")
 st.header("Yardstick")
 st.caption(f"value {{value}}")
 for chart, traces in enumerate(shape["charts"]):
     data = [{{"type": "scatter", "x": list(range(points)), "y": [k + float(value) for k in range(points)]}} for points in traces]
-    st.plotly_chart(go.Figure({{"data": data}}), key=f"c{{chart}}")
+    st.plotly_chart(go.Figure({{"data": data}}), key=f"chart{{chart}}")
 """
 DRAWN = f"() => document.querySelector('[data-testid=stPlotlyChart]') && {served.DRAWN}"
 WATCH = """() => {
@@ -85,12 +102,8 @@ def shape(browser: Browser, address: str) -> dict:
     charts = page.evaluate(
         "[...document.querySelectorAll('.js-plotly-plot')].map(plot => plot.calcdata.map(points => points.length))"
     )
-    counts = {
-        "sliders": page.get_by_test_id("stSlider").count(),
-        "texts": page.get_by_test_id("stTextInput").count(),
-        "numbers": page.get_by_test_id("stNumberInput").count(),
-        "charts": charts,
-    }
+    counts = {name: sum(page.get_by_test_id(each).count() for each in kinds) for name, kinds in WIDGETS.items()}
+    counts["charts"] = charts
     page.context.close()
     return counts
 
@@ -108,6 +121,8 @@ def main(wanted: list[str]) -> None:
                 slider = SLIDERS.get(name, "Parameters")
                 script = YARDSTICK.format(shape=json.dumps(shape(browser, at)), slider=slider)
                 (Path(folder) / "yardstick.py").write_text(script)
+                (Path(folder) / "pages").mkdir()
+                (Path(folder) / "pages" / "other.py").write_text("")
                 with served.server("yardstick.py", Path(folder)) as plain:
                     yard_step, yard_load = measure(browser, plain, slider)
                     page_step, page_load = measure(browser, at, slider)
