@@ -5,8 +5,11 @@ COPY requirements.txt .
 COPY chart_component chart_component
 RUN pip install --no-cache-dir -r requirements.txt \
     && useradd --create-home --uid 1000 dashboard
-COPY --chown=dashboard . .
-USER dashboard
+# Owned by root and compiled here: the user who runs it can change nothing, and it needs nothing but /tmp to write to.
+COPY . .
+RUN python -m compileall -q app.py bsmath pages
+ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+USER 1000
 
 EXPOSE 8501
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \

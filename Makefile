@@ -4,12 +4,12 @@ PORT ?= 8501
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint bench-install screenshots clean
+.PHONY: run test lint audit licences bench-install screenshots clean
 
 run: $(VENV)/.run
 	$(BIN)/streamlit run app.py --server.port $(PORT)
 
-test: $(VENV)/.dev $(VENV)/.bench $(VENV)/.chromium
+test: $(VENV)/.dev $(VENV)/.bench $(VENV)/.chromium $(VENV)/.nginx
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m pytest
@@ -17,6 +17,14 @@ test: $(VENV)/.dev $(VENV)/.bench $(VENV)/.chromium
 lint: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Known vulnerabilities of the run-time packages; says which of them no service could be asked about.
+audit: $(VENV)/.dev
+	$(BIN)/python -m tests.audit
+
+# Writes docs/licences.md; needed after a change of requirements.txt.
+licences: $(VENV)/.dev
+	$(BIN)/python -m tests.licences
 
 # The harness without the dashboard: python -m bsmath.bench. It needs PyTorch, which `make run` never installs.
 bench-install: $(VENV)/.bench
@@ -47,6 +55,14 @@ $(VENV)/.chromium: $(VENV)/.dev
 	|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } \
 	|| $(BIN)/python -m playwright install chromium
 	touch $@
+
+# An nginx on the machine if there is one, Debian's where we may install it (RUNLEVEL=1: without starting it).
+# Without nginx the tests of hosting say that they are skipped.
+$(VENV)/.nginx: $(VENV)/.dev
+	{ command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] \
+	|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
+	  && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends nginx-light >/dev/null; }; } \
+	&& touch $@ || echo "nginx could not be installed: tests/deploy/test_replicas.py will be skipped"
 
 clean:
 	rm -rf $(VENV)

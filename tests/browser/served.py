@@ -1,5 +1,6 @@
 """A cold server of this checkout and a headless Chromium, for the browser tests, the benchmark and the screenshots."""
 
+import os
 import shutil
 import socket
 import subprocess
@@ -28,21 +29,34 @@ FLAGS = [
 @contextmanager
 def server(script: str = "app.py", folder: Path = ROOT) -> Iterator[str]:
     """Start the dashboard on a free port and yield its address."""
+    port = free_port()
+    with process(port, script, folder):
+        yield f"http://localhost:{port}"
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+        return free.getsockname()[1]
+
+
+@contextmanager
+def process(port: int, script: str = "app.py", folder: Path = ROOT, **environment: str) -> Iterator[subprocess.Popen]:
+    """Start the dashboard on this port, with these environment variables, and yield its process."""
     command = [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}", "--server.headless=true"]
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(command, cwd=folder, **quiet)
+    started = subprocess.Popen(command, cwd=folder, env=os.environ | environment, **quiet)
     try:
-        _wait(f"http://localhost:{port}/_stcore/health", process)
-        yield f"http://localhost:{port}"
+        wait(f"http://localhost:{port}/_stcore/health", started)
+        yield started
     finally:
-        process.terminate()
-        process.wait(20)
+        started.terminate()
+        started.wait(20)
 
 
-def _wait(health: str, process: subprocess.Popen) -> None:
+def wait(health: str, process: subprocess.Popen) -> None:
+    """Wait until the started server answers there."""
     for _ in range(200):
         if process.poll() is not None:
             raise RuntimeError(f"the server stopped with code {process.returncode}")
@@ -55,10 +69,10 @@ def _wait(health: str, process: subprocess.Popen) -> None:
 
 
 @contextmanager
-def browser() -> Iterator[Browser]:
-    """A headless Chromium."""
+def browser(*more: str) -> Iterator[Browser]:
+    """A headless Chromium, with more flags."""
     with sync_playwright() as play:
-        launched = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        launched = play.chromium.launch(executable_path=CHROMIUM, args=[*FLAGS, *more])
         try:
             yield launched
         finally:

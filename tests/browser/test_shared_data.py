@@ -24,7 +24,7 @@ def chromium():
 def drawn(page: Page, name: str) -> list[list[float]]:
     """The points of every trace with this in its name."""
     found = page.evaluate(
-        """(name) => JSON.stringify([...document.querySelectorAll('.js-plotly-plot')].flatMap(plot => plot.data)
+        """(name) => JSON.stringify([...document.querySelectorAll('.js-plotly-plot')].flatMap(plot => plot._fullData)
         .filter(trace => (trace.name || '').includes(name)).map(trace => [Array.from(trace.x), Array.from(trace.y)]))""",
         name,
     )
@@ -43,7 +43,7 @@ def shared(page: Page, address: str) -> str:
     expect(page.get_by_text("usable rows")).to_be_visible(timeout=30_000)
     served.settle(page)
     page.get_by_text("Put the shown measurements into the link").first.click()
-    page.wait_for_function("location.search.includes('data=')")
+    page.wait_for_function("() => location.search.includes('data=')")
     served.settle(page)
     return page.evaluate("location.href")
 
