@@ -104,7 +104,7 @@ def fields_from_query(texts: Mapping[str, str], version: int, problems: list[str
             values[name] = checked(name, parse_field(name, text))
         except ValueError as error:
             problems.append(f"{short(str(error))}; its default is used.")
-    return _joined(Scenario(**OLD_DEFAULTS[version]), values, problems)
+    return joined(Scenario(**OLD_DEFAULTS[version]), values, problems)
 
 
 def parse_field(name: str, text: str):
@@ -118,14 +118,17 @@ def parse_field(name: str, text: str):
     return int(value) if name in WHOLE and value == int(value) else value
 
 
-def _joined(scenario: Scenario, values: dict, problems: list[str]) -> Scenario:
+def joined(scenario: Scenario, values: Mapping, problems: list[str]) -> Scenario:
     """The scenario with all values at once; a value that contradicts another is named and left out."""
     try:
         return scenario.change(**values)
     except ValueError as error:
-        problems.append(f"{error}; its default is used.")
-        named = next(name for name in (str(error).split()[0], *CEILINGS) if name in values)
-        return _joined(scenario, {name: value for name, value in values.items() if name != named}, problems)
+        wrong = str(error).split()[0]
+        # What is too large may be a default, and the ceiling what was asked for.
+        left_out = wrong if wrong in values else next(name for name, low in CEILINGS.items() if low == wrong)
+        its = "its default" if left_out == wrong else f"the default of {left_out}"
+        problems.append(f"{short(str(error))}; {its} is used.")
+        return joined(scenario, {name: value for name, value in values.items() if name != left_out}, problems)
 
 
 def read_version(text: str | None, problems: list[str]) -> int:

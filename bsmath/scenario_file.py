@@ -8,10 +8,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
-from bsmath import checks, pins, shared, sweeps
+from bsmath import checks, link, pins, shared, sweeps
 from bsmath.link import VIEW_CHOICES, View
 from bsmath.pins import Pin
-from bsmath.scenario import CEILINGS, FIELDS, WORDS, Scenario, checked
+from bsmath.scenario import FIELDS, WORDS, Scenario, checked
 from bsmath.sweep_record import from_record, to_record
 from bsmath.sweeps import Sweep, SweepError
 
@@ -160,7 +160,7 @@ def _scenario(record: dict, problems: list[str]) -> Scenario:
             values[name] = checked(name, _plain(name, value))
         except (TypeError, ValueError, OverflowError) as error:
             problems.append(f"{_cut(error)}; its default is used.")
-    return _joined(values, problems)
+    return link.joined(Scenario(), values, problems)
 
 
 def _plain(name: str, value):
@@ -170,16 +170,6 @@ def _plain(name: str, value):
     if isinstance(value, int) and abs(value) > 2**63:
         raise ValueError(f"{name} must be a number of at most 19 digits, got more")
     return value
-
-
-def _joined(values: dict, problems: list[str]) -> Scenario:
-    """The scenario with all values at once; a value that contradicts another is named and left out."""
-    try:
-        return Scenario(**values)
-    except ValueError as error:
-        problems.append(f"{_cut(error)}; its default is used.")
-        named = next(name for name in (str(error).split()[0], *CEILINGS) if name in values)
-        return _joined({name: value for name, value in values.items() if name != named}, problems)
 
 
 def _view(record: dict, problems: list[str]) -> View:

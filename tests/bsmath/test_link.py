@@ -125,3 +125,9 @@ def test_pins_are_in_the_link_beside_the_scenario_and_leave_its_reading_alone():
 def test_a_fifth_pin_is_an_unknown_parameter():
     assert len(PINS) == 4
     assert from_query({"pin5": "x"})[2] == ["Unknown parameter 'pin5' was left out."]
+
+
+def test_a_ceiling_below_a_default_is_left_out_alone():
+    scenario, _, problems = from_query({"num_params": "7e9", "num_experts": "1", "micro_batch_size": "3"})
+    assert scenario == Scenario(num_params=7e9, micro_batch_size=3)
+    assert problems == ["top_k must be at most num_experts (1), got 8; the default of num_experts is used."]
