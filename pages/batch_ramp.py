@@ -66,13 +66,15 @@ shell.chart(
         ]
     ),
     key="ramp_trap",
-    alt="The learning rate as meant in tokens and as a schedule written in steps makes it.",
+    alt="The learning rate as meant in tokens and as a schedule written in steps makes it, which is over after "
+    f"{text.tokens(trap.rate_ends)} of {text.tokens(chosen.tokens)}.",
     table=trap.rates,
 )
 shell.chart(
     trap_figure(trap.batches),
     key="ramp_trap_batch",
-    alt="The ramp as meant in tokens, and what one with thresholds in steps comes to.",
+    alt=f"The ramp as meant in tokens, over after {text.tokens(chosen.rises)}, and what one with thresholds in steps comes to, over after "
+    f"{text.tokens(trap.ramp_ends)}.",
     table=trap.batches,
 )
 

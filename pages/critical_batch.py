@@ -46,6 +46,7 @@ found = overlay.measurements("steps")
 table = curves.over_batch(scenario, run, found)
 point = {"steps": steps, "tokens": tokens, "tokens_per_step": run.tokens_per_step}
 point["step_overhead"] = critical.step_overhead(run.tokens_per_step, knee)
+point["token_overhead"] = critical.token_overhead(run.tokens_per_step, knee)
 marked = tables.marked_batches(scenario, run)
 shell.chart(
     pareto_figure(table, point, marked, found),
@@ -61,7 +62,8 @@ axis, marks = shell.batch_axis(scenario), (*shell.marks(scenario, run)[:3], *def
 shell.chart(
     steps_figure(table, point, marks, axis, found),
     key="steps",
-    alt="Optimizer steps to the target against batch size.",
+    alt=f"Optimizer steps to the target against batch size, falling towards {text.whole(least)}; {text.whole(steps)} at this run's "
+    f"{text.tokens(run.tokens_per_step)}.",
     table=table[["tokens_per_step", "steps"]],
 )
 measure.fits(scenario, found)
@@ -70,7 +72,8 @@ next_run.section(scenario, found)
 shell.chart(
     overhead_figure(table, point, marks, axis),
     key="overheads",
-    alt="Steps and tokens as multiples of the least possible; they cross at twice the least, at B_crit.",
+    alt=f"Steps and tokens as multiples of the least possible; they cross at twice the least, at B_crit. This run takes "
+    f"{text.times(point['step_overhead'])} the steps and {text.times(point['token_overhead'])} the tokens.",
     table=table[["tokens_per_step", "step_overhead", "token_overhead"]],
 )
 shell.view_switches()

@@ -51,7 +51,8 @@ shell.chart(
         shell.batch_axis(scenario),
     ),
     key="rules",
-    alt="Peak learning rate against batch size by six rules, all through the reference rate.",
+    alt=f"Peak learning rate against batch size by {text.plural(len(rates), 'rule')}, all through the reference rate; at this run's batch from "
+    f"{text.span(rates['rate'].min(), rates['rate'].max(), text.scientific)}.",
     table=curve,
 )
 st.table(tables.rules(rates), hide_index=True)

@@ -47,7 +47,8 @@ shell.chart(
         shell.batch_axis(scenario),
     ),
     key="load",
-    alt="Mean tokens per expert against tokens routed, with the spread of the load.",
+    alt=f"Mean tokens per expert against tokens routed, with the spread of the load; {text.count(load.group_mean)} of "
+    f"{text.tokens(load.routed)} routed together, {text.count(load.global_mean)} of the global batch.",
     table=curve,
 )
 st.markdown(words.matmul(scenario, load))
@@ -60,7 +61,8 @@ even = curves.evenness(scenario, load.routed, tuple(SKEWS))
 shell.chart(
     evenness_figure(even, SKEWS, {"routed_tokens": load.routed, "cv": load.cv_percent}),
     key="evenness",
-    alt="Coefficient of variation of an expert's load against tokens routed together: it falls with the batch down to the router's skew.",
+    alt="Coefficient of variation of an expert's load against tokens routed together: it falls with the batch "
+    f"down to the router's skew; {text.percent(load.cv)} here.",
     table=even.rename(columns=str),
 )
 st.markdown(
@@ -73,7 +75,8 @@ dropped = curves.dropped_percent(scenario, load.routed, FACTORS)
 shell.chart(
     dropped_figure(dropped, FACTORS, {"routed_tokens": load.routed, "dropped_percent": load.dropped_percent}),
     key="dropped",
-    alt="Percent of tokens dropped against tokens routed together, for four capacity factors.",
+    alt=f"Percent of tokens dropped against tokens routed together, for {text.plural(len(FACTORS), 'capacity factor')}; this run drops "
+    f"{text.percent(load.dropped)} with {scenario.capacity_factor:g}.",
     table=dropped.rename(columns=str),
 )
 st.markdown(
@@ -85,7 +88,7 @@ spread = expert_load.distribution(scenario, load.routed)
 shell.chart(
     distribution_figure(spread, load.capacity, load.group_mean),
     key="distribution",
-    alt="Probability of each expert load, with mean and capacity.",
+    alt=f"Probability of each expert load, with its mean of {text.count(load.group_mean)} and the capacity of {text.tokens(load.capacity)}.",
     table=spread,
 )
 shell.view_switches()

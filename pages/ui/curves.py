@@ -133,10 +133,11 @@ def _target(now: Crossed) -> None:
 def _chart(now: Crossed, along: str) -> None:
     curves, unit = now.record.curves(now.reading), now.record.batches(now.reading)[1]
     kind = LOSSES[now.record.resolved(now.reading).loss]
+    target = "" if now.target is None else f", and the target of {now.target:.4g}"
     shell.chart(
         curves_figure(curves, now.target, unit, along),
         key="loss_curves",
-        alt=f"{kind.capitalize()} of {text.plural(len(curves), 'run')} against {along}, and the target.",
+        alt=f"{kind.capitalize()} of {text.plural(len(curves), 'run')} against {along}{target}.",
         table=now.record.points,
         clicked=crossed.click,
     )

@@ -104,7 +104,8 @@ def measured(scenario: Scenario, one: Log, routed_tokens: float) -> None:
     shell.chart(
         heat_figure(shares, [fit.layer for fit in own]),
         key="expert_heat",
-        alt="Load of each expert over the mean, by layer, as measured.",
+        alt=f"Load of each expert over the mean, by layer, as measured; the experts' true shares vary by "
+        f"{text.span(min(fit.skew for fit in own), max(fit.skew for fit in own), text.percent)}.",
         table=pd.DataFrame(shares, index=[f"layer {fit.layer}" for fit in own]),
     )
     st.table(_predicted(one, own, routed_tokens), hide_index=True)

@@ -122,7 +122,7 @@ def sweep(scenario: Scenario, found: Measurement, title: str, unit: str) -> None
     shell.chart(
         measured_figure([found], title, unit, shell.batch_axis(scenario)),
         key=f"here_{found.quantity}",
-        alt=f"{title} against batch size as measured, with the fit.",
+        alt=f"{title} against batch size as measured, with the fit. {found.verdict}",
         table=found.points,
     )
     st.table(tables.residuals(found), hide_index=True)
@@ -145,7 +145,8 @@ def branched(scenario: Scenario, one: Log) -> None:
     shell.chart(
         branch_figure(record.branches, record.tolerance, shell.batch_axis(scenario)),
         key=f"branches_{'here' if loaded.is_shipped(one) else 'own'}",
-        alt="Loss above the unchanged batch against the batch of each branch, one curve a checkpoint.",
+        alt="Loss above the unchanged batch against the batch of each branch, one curve a checkpoint. "
+        + " ".join(f"{branch.label}: {branch.verdict}" for branch in record.branches),
         table=record.table,
     )
     for branch in record.branches:

@@ -74,6 +74,16 @@ def verdict(log: NoiseLog, group: str) -> str:
     )
 
 
+def late(log: NoiseLog, group: str) -> str:
+    """The finding of the charts in one sentence, without Markdown."""
+    if not log.has_parts:
+        return "The log has no intervals."
+    found = log.estimate(group, LATE)
+    if not found.verdict()[0]:
+        return "It is not identified in the second half of the run."
+    return f"In the second half of the run it is {amount(log, found.noise_scale)}, 90 % interval {text.between(*found.interval())}."
+
+
 def more_rows(log: NoiseLog, group: str) -> str:
     """How sure the second half's average is, and how many rows make it sure to 10 %; empty where no row can say."""
     found = log.estimate(group, LATE)
@@ -101,7 +111,7 @@ def chart(log: NoiseLog, group: str, average: str = WINDOW) -> None:
     shell.chart(
         scale_figure(smoothed, log.unit, levels(log), place(log), beside),
         key="noise_scale",
-        alt="The noise scale through training with its 90 % interval, and the batch of the run.",
+        alt=f"The noise scale through training with its 90 % interval, and the batch of the run. {late(log, group)}",
         table=smoothed,
     )
 
@@ -133,7 +143,7 @@ def parts(log: NoiseLog, group: str, average: str) -> None:
     shell.chart(
         parts_figure(smoothed, batch(log), place(log)),
         key="noise_parts",
-        alt="Signal and noise of the gradient through training.",
+        alt=f"Signal and noise of the gradient through training, with the noise that {which} leaves. Their ratio is the noise scale. {late(log, group)}",
         table=smoothed,
     )
 

@@ -53,7 +53,8 @@ def draw(scenario: Scenario, run: Outlook, grid: RateGrid) -> None:
             lr_grid.above_best(grid.of(group)), optima, _lines(fit) if fitted else {}, shell.batch_axis(scenario)
         ),
         key="rate_grid",
-        alt=f"{grid.value} above the best of each batch, over batch and peak learning rate, with the optimum of each batch.",
+        alt=f"{grid.value} above the best of each batch, over batch and peak learning rate, with the optimum of each batch. "
+        f"{fit.verdict if fitted else fit}",
         table=optima[["tokens_per_step", "learning_rate", "low", "high", "edge", "value"]],
     )
     st.caption(

@@ -38,7 +38,9 @@ def loads(one: Log) -> None:
     shell.chart(
         router_figure(found[found["setting"].isin(settings[:DRAWN])]),
         key="router",
-        alt="Coefficient of variation of measured expert loads against tokens routed together, beside uniform routing.",
+        alt="Coefficient of variation of measured expert loads against tokens routed together, beside that of uniform routing: "
+        f"{text.span(found['load_cv'].min(), found['load_cv'].max(), text.percent)} against "
+        f"{text.span(found['uniform_cv'].min(), found['uniform_cv'].max(), text.percent)}.",
         table=found,
     )
     st.table(table(found), hide_index=True)

@@ -179,6 +179,6 @@ def figure(scenario: Scenario, found: list[Measurement], quantity: str) -> None:
     shell.chart(
         measured_figure(found, title, unit, shell.batch_axis(scenario)),
         key=f"measured_{quantity}",
-        alt=f"{title} against batch size as measured, with fits and 90 % bands.",
+        alt=f"{title} against batch size as measured, with fits and 90 % bands. {' '.join(one.verdict for one in found)}",
         table=tables.points(found),
     )
